@@ -51,6 +51,12 @@ const FUNCTIONS = `
   WHERE pronamespace = current_schema()::regnamespace AND prokind IN ('f', 'p')
   ORDER BY proname COLLATE "C", pg_get_function_identity_arguments(oid) COLLATE "C"`;
 
+const TRIGGERS = `
+  SELECT pg_get_triggerdef(t.oid) AS definition
+  FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+  WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
+  ORDER BY t.tgname COLLATE "C"`;
+
 /** Objects that the text would leave out. Sequences of identity columns come with their column. */
 const OTHERS = `
   SELECT c.relkind::text || ' ' || c.relname AS what FROM pg_class c
@@ -61,8 +67,6 @@ const OTHERS = `
       SELECT FROM pg_depend d JOIN pg_class owner ON owner.oid = d.refobjid
       WHERE d.objid = c.oid AND (d.deptype = 'i' OR owner.relname = ANY ($1))
     )
-  UNION ALL SELECT 'trigger ' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-  WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
   UNION ALL SELECT 'type ' || t.typname FROM pg_type t
   WHERE t.typnamespace = current_schema()::regnamespace AND t.typtype IN ('d', 'e', 'r')
   ORDER BY 1`;
@@ -84,12 +88,14 @@ export async function schemaText(query) {
   const constraints = await query(CONSTRAINTS);
   const indexes = await query(INDEXES);
   const functions = await query(FUNCTIONS);
+  const triggers = await query(TRIGGERS);
 
   const of = (rows, { id }) => rows.filter(({ table }) => table === id);
   const parts = tables.map((table) =>
     tableText(table, of(columns, table), of(constraints, table), of(indexes, table)),
   );
-  return [HEAD, ...parts, ...functions.map(functionText)].join('\n');
+  const last = triggers.map(({ definition }) => `${unqualified(definition)};\n`);
+  return [HEAD, ...parts, ...functions.map(functionText), ...last].join('\n');
 }
 
 function tableText({ name, isUnlogged, options }, columns, constraints, indexes) {

@@ -276,6 +276,15 @@ CREATE TABLE doctor_runs (
   CONSTRAINT doctor_runs_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE ended_sessions (
+  session_id uuid NOT NULL,
+  ended_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+  transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  CONSTRAINT ended_sessions_pkey PRIMARY KEY (session_id)
+);
+CREATE INDEX ended_sessions_ended_at ON ended_sessions USING btree (ended_at);
+CREATE INDEX ended_sessions_transaction ON ended_sessions USING btree (transaction);
+
 CREATE TABLE files (
   workspace_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -334,6 +343,7 @@ CREATE TABLE key_sessions (
   wrapped_key bytea NOT NULL,
   created_at timestamp with time zone NOT NULL,
   last_used_at timestamp with time zone NOT NULL,
+  session_id uuid,
   CONSTRAINT key_sessions_pkey PRIMARY KEY (id),
   CONSTRAINT key_sessions_hash_unique UNIQUE (token_hash),
   CONSTRAINT key_sessions_token_hash_check CHECK ((length(token_hash) = 32)),
@@ -676,6 +686,15 @@ CREATE UNLOGGED TABLE wrong_passwords (
   CONSTRAINT wrong_passwords_pkey PRIMARY KEY (key)
 );
 
+CREATE OR REPLACE FUNCTION note_ended_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+      BEGIN
+        INSERT INTO ended_sessions (session_id) VALUES (OLD.id) ON CONFLICT DO NOTHING;
+        RETURN NULL;
+      END $function$;
+
 CREATE OR REPLACE FUNCTION put_document(p_workspace uuid, p_path text, p_hash text, p_size bigint, p_device text, p_now timestamp with time zone, p_file uuid, p_version uuid, p_blob uuid, p_bytes bytea, p_if_match text[], p_if_absent boolean, p_elsewhere bigint, p_quota bigint, OUT outcome text, OUT file_id uuid, OUT file_version integer, OUT change_cursor bigint, OUT used_bytes bigint)
  RETURNS record
  LANGUAGE sql
@@ -824,3 +843,5 @@ AS $function$
       p_if_absent, 0, NULL
     )
   $function$;
+
+CREATE TRIGGER note_ended_session AFTER DELETE OR UPDATE OF id ON auth_sessions FOR EACH ROW EXECUTE FUNCTION note_ended_session();

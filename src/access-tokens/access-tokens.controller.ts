@@ -117,7 +117,7 @@ export class AccessTokensController {
     @JsonBody() body: MintTokenRequest,
     @Req() request: FastifyRequest,
   ): Promise<AccessTokenWire & { token: string }> {
-    const { token, raw } = await this.accessTokens.mint(principal.userId, body, byUser(request));
+    const { token, raw } = await this.accessTokens.mint(principal, body, byUser(request));
     return { ...accessTokenWire(token), token: raw };
   }
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ArrayNotEmpty, IsArray, IsIn, IsOptional, isUUID, IsUUID } from 'class-validator';
-import { type Scope, SCOPES } from '../access/index.js';
+import { type Principal, type Scope, SCOPES } from '../access/index.js';
 import { type Acting, AuditLog } from '../audit/index.js';
-import { generatePat, hashPat, lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
+import { Authenticator, generatePat, hashPat, lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
 import { AFTER_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
@@ -99,6 +99,9 @@ export interface AccessToken {
   readonly revokedAt: Date | null;
 }
 
+/** Who creates a token, and the session in which that happens: a token must not be made from one that has ended. */
+export type TokenOwner = Pick<Principal, 'userId' | 'sessionId'>;
+
 const MINTS_PER_MINUTE = 20;
 
 const PAGE = 500;
@@ -118,6 +121,7 @@ export class AccessTokens {
   constructor(
     private readonly database: Database,
     private readonly workspaces: Workspaces,
+    private readonly authenticator: Authenticator,
     private readonly rateLimiter: RateLimiter,
     private readonly audit: AuditLog,
     private readonly clock: Clock,
@@ -139,13 +143,14 @@ export class AccessTokens {
   /**
    * Creates a token. `raw` is returned only here: the row has its SHA-256.
    * @throws BadRequest for an expiry that is not in the future, NotFound for a workspace that is not the caller's, Conflict when
-   *   the user has 1,000 live tokens, Unauthorized when the account has just been deleted
+   *   the user has 1,000 live tokens, SessionEnded, Unauthorized when the account has just been deleted
    */
   async mint(
-    userId: string,
+    owner: TokenOwner,
     request: MintTokenRequest,
     by: Acting,
   ): Promise<{ token: AccessToken; raw: string }> {
+    const { userId } = owner;
     await this.rateLimiter.hit(`mint:${userId}`, MINTS_PER_MINUTE);
     const now = this.clock.now();
     const expiresAt = request.expiresAt ? parseInstant(request.expiresAt) : null;
@@ -165,7 +170,7 @@ export class AccessTokens {
       revokedAt: null,
       scopes: [...new Set<Scope>(request.scopes ?? ['full'])],
     };
-    await this.insert(userId, token, hashPat(raw), by);
+    await this.insert(owner, token, hashPat(raw), by);
     return { token, raw };
   }
 
@@ -182,11 +187,13 @@ export class AccessTokens {
     this.bus.publish({ topic: TOKEN_REVOKED, key: id });
   }
 
-  private async insert(userId: string, token: AccessToken, hash: Buffer, by: Acting): Promise<void> {
+  private async insert(owner: TokenOwner, token: AccessToken, hash: Buffer, by: Acting): Promise<void> {
+    const { userId } = owner;
     const { id, name, scopes, workspaceId, createdAt, expiresAt } = token;
     try {
       await this.database.transaction(async (tx) => {
         await lockOwnUser(tx, userId);
+        await this.authenticator.requireSession(owner, tx); // what ends sessions holds the lock: no token follows it
         const cap = [userId, createdAt, MAX_LIVE];
         const [found] = await tx.run<{ isFull: boolean }>(accessTokenStatements.isFull, cap);
         if (found?.isFull)

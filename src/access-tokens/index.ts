@@ -1,2 +1,2 @@
 export { AccessTokensModule } from './access-tokens.module.js';
-export { AccessTokens } from './access-tokens.service.js';
+export { AccessTokens, type TokenOwner } from './access-tokens.service.js';

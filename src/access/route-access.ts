@@ -18,6 +18,8 @@ export interface Principal {
   readonly scopes: readonly Scope[];
   /** The personal access token; null for the JWT of an interactive session. */
   readonly tokenId: string | null;
+  /** The session that the JWT came from; undefined for access tokens. */
+  readonly sessionId?: string;
   /** The key that signed the JWT; undefined for access tokens. */
   readonly keyId?: string;
   /** The one workspace that the token is bound to, or null. */

@@ -51,7 +51,11 @@ export class AccountBelongingsController {
         const messages = { failedMint, ...(alert === undefined ? {} : { alert }) };
         return { page: { ...(await this.forms.page(browserRequest, messages)), status, headers } };
       }
-      const minted = await this.tokenForms.mint(session.userId, form, byUser(request));
+      const minted = await this.tokenForms.mint(
+        { userId: session.userId, sessionId: session.id },
+        form,
+        byUser(request),
+      );
       if ('faults' in minted)
         return { page: { ...(await this.forms.page(browserRequest, { failedMint: minted })), status: 422 } };
       return { page: await this.forms.page(browserRequest, { minted }) };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Acting } from '../audit/index.js';
-import { AccessTokens } from '../access-tokens/index.js';
+import { AccessTokens, type TokenOwner } from '../access-tokens/index.js';
 import { type Scope, SCOPES } from '../access/index.js';
 import type { Form } from '../pages/index.js';
 import { Clock } from '../platform/clock/index.js';
@@ -78,7 +78,11 @@ export class TokenForms {
   }
 
   /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for a workspace of somebody else */
-  async mint(userId: string, form: Form, by: Acting): Promise<{ name: string; raw: string } | RejectedToken> {
+  async mint(
+    owner: TokenOwner,
+    form: Form,
+    by: Acting,
+  ): Promise<{ name: string; raw: string } | RejectedToken> {
     const values = valuesOf(form);
     const { name, scopes, workspaceId, expiry } = values;
     const faults = {
@@ -94,7 +98,7 @@ export class TokenForms {
         workspaceId: workspaceId || null,
         expiresAt: expiry === 'never' ? null : this.inDays(Number(expiry)),
       };
-      const { raw } = await this.accessTokens.mint(userId, request, by);
+      const { raw } = await this.accessTokens.mint(owner, request, by);
       return { name, raw };
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;

@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   'password.reset',
   'plan.granted',
   'sessions.ended',
+  'sign-in.development',
   'sign-in.new-client',
   'single-sign-on.linked',
   'single-sign-on.unlinked',

@@ -1,11 +1,14 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccountProof } from './account-proof.js';
+import { AccessEndings } from './access-endings.js';
 import { Administrators } from './administrators.js';
 import { Authenticator } from './authenticator.js';
 import { BrowserFactors } from './browser-factors.js';
 import { BrowserSessions } from './browser-sessions.js';
 import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
+import { EndedSessions } from './ended-sessions.js';
 import { FactorActions, FactorReset, PendingSignIns, SecondFactors } from './factors/index.js';
 import { EmailChange, EmailLinks } from './email-change.js';
 import { EmailVerification } from './email-verification.js';
@@ -49,6 +52,8 @@ import { WrongPasswords } from './wrong-passwords.js';
   imports: [MailModule, TypeOrmModule.forFeature([UserEntity])],
   controllers: [IdentityController, DevLoginController, MeController],
   providers: [
+    AccessEndings,
+    AccountProof,
     Administrators,
     Authenticator,
     BrowserFactors,
@@ -58,6 +63,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     EmailChange,
     EmailLinks,
     EmailVerification,
+    EndedSessions,
     FactorActions,
     FactorReset,
     GuessLimit,
@@ -103,6 +109,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     Passkeys,
     EmailChange,
     EmailVerification,
+    EndedSessions,
     GuessLimit,
     LinkTokens,
     MailLimit,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
+import { EndedSessions, SessionEnded } from './ended-sessions.js';
 import { AccountSuspended } from './suspensions.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
@@ -17,6 +18,11 @@ const activePatsAmong = statement(
   'auth.active_pats_among',
   `SELECT id FROM access_tokens
    WHERE id = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+);
+
+const liveSession = statement(
+  'auth.live_session',
+  'SELECT 1 FROM auth_sessions WHERE id = $1 AND user_id = $2 AND expires_at > $3',
 );
 
 /** A token that was verified less than this long ago is not checked again, so a revocation takes effect within five seconds. */
@@ -35,6 +41,7 @@ export class Authenticator {
     private readonly jwtVerifier: JwtVerifier,
     private readonly patVerifier: PatVerifier,
     private readonly keySet: KeySet,
+    private readonly endedSessions: EndedSessions,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
@@ -60,6 +67,20 @@ export class Authenticator {
     return principal;
   }
 
+  /**
+   * For what outlives a session: looks the session of a JWT up, because this instance may not have heard of its end.
+   * @param run the database, or the transaction of the change: the session then lives until that commits
+   * @throws SessionEnded
+   */
+  async requireSession(
+    { sessionId, userId }: Pick<Principal, 'sessionId' | 'userId'>,
+    run: Pick<Database, 'run'> = this.database,
+  ): Promise<void> {
+    if (sessionId === undefined) return;
+    const values = [sessionId, userId, this.clock.now()];
+    if ((await run.run(liveSession, values)).length === 0) throw new SessionEnded();
+  }
+
   isExpired({ expiresAt }: Principal): boolean {
     return expiresAt !== null && expiresAt <= this.clock.now();
   }
@@ -73,13 +94,15 @@ export class Authenticator {
     const goodAt = this.clock.elapsed();
     return async () => {
       const mustCheckAgain =
-        this.clock.elapsed() - goodAt >= GOOD_FOR_MS || !(await this.isKeyKnown(principal));
+        this.clock.elapsed() - goodAt >= GOOD_FOR_MS ||
+        this.hasEnded(principal) ||
+        !(await this.isKeyKnown(principal));
       const [lapsed] = mustCheckAgain ? await this.lapsed([principal]) : [];
       if (lapsed) throw lapsed.refusal;
     };
   }
 
-  /** The principals whose token was revoked or signed with a removed key, or whose user is gone or suspended. */
+  /** The principals whose token was revoked, came from an ended session or a removed key, or whose user is gone or suspended. */
   async lapsed(principals: readonly Principal[]): Promise<Lapsed[]> {
     const pats = principals.flatMap(({ tokenId }) => (tokenId === null ? [] : [tokenId]));
     const keys = await this.keySet.refresh();
@@ -89,9 +112,14 @@ export class Authenticator {
       const { tokenId, keyId } = principal;
       const isTakenAway =
         (keyId !== undefined && !keys.has(keyId)) || (tokenId !== null && !active.has(tokenId));
+      if (this.hasEnded(principal)) return [{ principal, refusal: new SessionEnded() }];
       const refusal = isTakenAway ? new Unauthorized() : refusalOf(users, principal);
       return refusal ? [{ principal, refusal }] : [];
     });
+  }
+
+  private hasEnded({ sessionId }: Principal): boolean {
+    return sessionId !== undefined && this.endedSessions.has(sessionId);
   }
 
   /** Usually costs no query. The key set in memory may have been some seconds old when the token was verified. */

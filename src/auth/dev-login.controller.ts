@@ -5,10 +5,12 @@ import {
   HttpCode,
   Injectable,
   Post,
+  Req,
   UseGuards,
 } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
+import { AuditLog, byUser } from '../audit/index.js';
 import { Documented } from '../api-docs/index.js';
 import { Configuration } from '../config/index.js';
 import { addressKey, Forbidden, IsName, JsonBody } from '../platform/http/index.js';
@@ -16,6 +18,7 @@ import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { DEV_LOGIN_DOCS } from './auth.docs.js';
 import { IsEmailAddress } from './email-address.js';
+import { SecondFactors } from './factors/index.js';
 import { AccountSuspended } from './suspensions.js';
 import { equalSecrets } from './token-secrets.js';
 import type { UserEntity } from './user.entity.js';
@@ -52,12 +55,14 @@ class DevLoginRequest {
   name: string;
 }
 
-/** A JWT for any email, for tests and development only. */
+/** A session and its JWT for any email, for tests and development only. A second factor is not passed over. */
 @Controller('api/v1/auth/dev-login')
 @Documented(DEV_LOGIN_DOCS)
 export class DevLoginController {
   constructor(
     private readonly users: Users,
+    private readonly factors: SecondFactors,
+    private readonly audit: AuditLog,
     private readonly killSwitch: KillSwitch,
   ) {}
 
@@ -66,10 +71,16 @@ export class DevLoginController {
   @HttpCode(200)
   @Public('X-Dev-Login-Key is checked by DevLoginGuard')
   @UseGuards(DevLoginGuard)
-  async devLogin(@JsonBody() body: DevLoginRequest): Promise<DevLoginAnswer> {
+  async devLogin(@JsonBody() body: DevLoginRequest, @Req() request: FastifyRequest): Promise<DevLoginAnswer> {
     const user = await this.account(body);
     if (user.suspendedAt) throw new AccountSuspended();
-    return { token: await this.users.signJwt(user.id), userId: user.id, email: user.email, name: user.name };
+    if ((await this.factors.codesLeft(user.id)) !== null)
+      throw new Forbidden('the account has a second factor: sign in with it');
+    const { id: userId, email, name } = user;
+    const by = byUser(request);
+    const token = await this.users.signIn(userId, by);
+    await this.audit.record({ action: 'sign-in.development', userId, ...by });
+    return { token, userId, email, name };
   }
 
   /** @throws ServiceUnavailable for a new user while read-only */

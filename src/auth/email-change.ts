@@ -4,9 +4,11 @@ import { Configuration } from '../config/index.js';
 import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
+import { type AccountClaim, AccountProof, type ProofFault } from './account-proof.js';
+import { AccessEndings } from './access-endings.js';
 import { lockUser } from './lock-user.js';
 import { MailLimit } from './mail-limit.js';
-import { MailLinks, revokeLinks } from './mail-links.js';
+import { type LinkTarget, MailLinks } from './mail-links.js';
 
 const LINK = { path: '/account/new-address', lifeMs: 24 * 60 * 60_000 };
 
@@ -34,6 +36,7 @@ export class EmailLinks {
     readonly mail: Mail,
     readonly limit: MailLimit,
     readonly links: MailLinks,
+    readonly proof: AccountProof,
   ) {}
 }
 
@@ -43,15 +46,12 @@ export class EmailChange {
   constructor(
     private readonly database: Database,
     private readonly parts: EmailLinks,
+    private readonly endings: AccessEndings,
     private readonly audit: AuditLog,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
   ) {
     parts.mail.prepare('change-email', (queued) => this.prepare(queued));
-    // A sign-in that is ended may have been a thief's, whose link would give the account away later.
-    audit.onRecord(async ({ action, userId }, run) => {
-      if (action === 'sessions.ended') await revokeLinks(run, userId, clock.now(), 'verify-email');
-    });
   }
 
   /**
@@ -63,22 +63,29 @@ export class EmailChange {
     await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });
   }
 
-  /** The new address that a link confirms; undefined when the link does not work. Does not use it. */
-  async addressOf(token: string): Promise<string | undefined> {
-    return (await this.parts.links.find('change-email', token))?.email;
+  /** The account and the new address that a link confirms; undefined when the link does not work. Does not use it. */
+  find(token: string): Promise<LinkTarget | undefined> {
+    return this.parts.links.find('change-email', token);
   }
 
-  /** Uses a link: the account has the new address from then on. Returns whether it worked. */
-  async confirm(token: string, client: { ip: string; userAgent: string }): Promise<boolean> {
+  /**
+   * Uses a link, if the account is the claimant's: it has the new address from then on. A browser that is signed in to the account
+   * needs no password, which the account may not have. Returns what is wrong, if anything. @throws as `AccountProof.during`
+   */
+  async confirm(token: string, claim: AccountClaim): Promise<ProofFault | undefined> {
     const target = await this.parts.links.find('change-email', token);
-    return target ? this.database.transaction((tx) => this.change(tx, target.userId, token, client)) : false;
+    if (!target) return 'INVALID_TOKEN';
+    const { userId } = target;
+    const change = (tx: Tx): Promise<boolean> => this.change(tx, userId, token, claim);
+    if (claim.signedInUserId !== userId) return this.parts.proof.during(userId, claim, change);
+    return (await this.database.transaction(change)) ? undefined : 'INVALID_TOKEN';
   }
 
   private async change(
     tx: Tx,
     userId: string,
     token: string,
-    client: { ip: string; userAgent: string },
+    { ip, userAgent }: AccountClaim,
   ): Promise<boolean> {
     const now = this.clock.now();
     if (!(await lockUser(tx, userId))) return false;
@@ -86,8 +93,8 @@ export class EmailChange {
     const used = await this.parts.links.use(tx, 'change-email', token);
     if (!before || !used) return false;
     if ((await tx.run(statements.change, [userId, used.email, now])).length === 0) return false;
-    await revokeLinks(tx, userId, now); // links at the old address must not open the account
-    await this.audit.record({ action: 'email.changed', userId, actor: 'user', ...client }, tx);
+    await this.endings.end(tx, userId, 'email-changed'); // links at the old address must not open the account
+    await this.audit.record({ action: 'email.changed', userId, actor: 'user', ip, userAgent }, tx);
     const parameters = { at: now.toISOString() };
     await this.parts.mail.queue({ template: 'email-changed', to: before.email, userId, parameters }, tx);
     return true;

@@ -3,8 +3,9 @@ import { AuditLog } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
 import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
 import { Database, statement } from '../platform/database/index.js';
+import { type AccountClaim, AccountProof, type ProofFault } from './account-proof.js';
 import { MailLimit } from './mail-limit.js';
-import { MailLinks } from './mail-links.js';
+import { type LinkTarget, MailLinks } from './mail-links.js';
 
 const LINK = { path: '/account/verify', lifeMs: 24 * 60 * 60_000 };
 
@@ -28,6 +29,7 @@ export class EmailVerification {
     private readonly mail: Mail,
     private readonly limit: MailLimit,
     private readonly links: MailLinks,
+    private readonly proof: AccountProof,
     private readonly audit: AuditLog,
     private readonly configuration: Configuration,
   ) {
@@ -64,18 +66,24 @@ export class EmailVerification {
     await this.mail.queue({ template: 'verify-email', to: email });
   }
 
-  /** The address that a link confirms; undefined when the link does not work. Does not use it. */
-  async addressOf(token: string): Promise<string | undefined> {
-    return (await this.links.find('verify-email', token))?.email;
+  /** The account and the address that a link confirms; undefined when the link does not work. Does not use it. */
+  find(token: string): Promise<LinkTarget | undefined> {
+    return this.links.find('verify-email', token);
   }
 
-  /** Uses a link. Returns whether it worked. */
-  async confirm(token: string, client: { ip: string; userAgent: string }): Promise<boolean> {
-    return this.database.transaction(async (tx) => {
+  /**
+   * Uses a link, if the account is the claimant's: everything that was set up before the confirmation stays. Returns what is wrong,
+   * if anything. @throws as `AccountProof.during`
+   */
+  async confirm(token: string, claim: AccountClaim): Promise<ProofFault | undefined> {
+    const target = await this.links.find('verify-email', token);
+    if (!target) return 'INVALID_TOKEN';
+    return this.proof.during(target.userId, claim, async (tx) => {
+      const { ip, userAgent } = claim;
       const used = await this.links.use(tx, 'verify-email', token);
       if (!used || (await tx.run(statements.verify, [used.userId, used.email])).length === 0) return false;
       await this.audit.record(
-        { action: 'email.verified', userId: used.userId, actor: 'user', ...client },
+        { action: 'email.verified', userId: used.userId, actor: 'user', ip, userAgent },
         tx,
       );
       return true;

@@ -47,7 +47,7 @@ const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityP
       issuer: publicUrl,
       audience: publicUrl,
       expirationTime: `${JWT_MINUTES}m`,
-      definePayload: async ({ session }) => authTimeOf(await confirmedAt(session.id)),
+      definePayload: async ({ session }) => claimsOf(session.id, await confirmedAt(session.id)),
     },
     disableSettingJwtHeader: true,
     schema: { jwks: { modelName: 'auth_jwks', fields: JWKS_COLUMNS } },
@@ -117,9 +117,17 @@ const asStored: NonNullable<NonNullable<BetterAuthOptions['emailAndPassword']>['
   id,
 }) => ({ ...coreFields, name: asName(coreFields.name), ...additionalFields, id });
 
-/** The claim `auth_time` of OpenID Connect, in seconds; absent for sessions of earlier versions. */
-const authTimeOf = (confirmedAt: Date | null): { auth_time?: number } =>
-  confirmedAt ? { auth_time: Math.floor(confirmedAt.getTime() / 1000) } : {};
+/**
+ * The claims of OpenID Connect that say where a JWT comes from: `sid`, the session, and `auth_time`, when its user gave a password or
+ * another factor, in seconds; the latter is absent where the session does not know.
+ */
+export const claimsOf = (
+  sessionId: string,
+  confirmedAt: Date | null,
+): { sid: string; auth_time?: number } => ({
+  sid: sessionId,
+  ...(confirmedAt && { auth_time: Math.floor(confirmedAt.getTime() / 1000) }),
+});
 
 type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 

@@ -5,6 +5,7 @@ import { isUUID } from 'class-validator';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Unauthorized } from '../platform/http/index.js';
+import { EndedSessions, SessionEnded } from './ended-sessions.js';
 import { KeySet } from './key-set.js';
 
 /** The number of verified tokens in the cache; beyond it, the oldest are evicted and must be verified again. */
@@ -13,8 +14,10 @@ const MOST_REMEMBERED = 10_000;
 interface Verified {
   readonly userId: string;
   readonly keyId: string;
+  /** The session that the token came from. */
+  readonly sessionId: string;
   readonly expiresAt: Date;
-  /** When the user last gave a password or another factor; null for tokens of earlier versions. */
+  /** When the user last gave a password or another factor; null when the session does not know. */
   readonly authenticatedAt: Date | null;
 }
 
@@ -30,11 +33,22 @@ export class JwtVerifier {
   constructor(
     private readonly configuration: Configuration,
     private readonly keySet: KeySet,
+    private readonly endedSessions: EndedSessions,
     private readonly clock: Clock,
   ) {}
 
-  /** The token's user, key and expiry. @throws Unauthorized unless the token is valid in every respect */
+  /**
+   * The token's user, session, key and expiry.
+   * @throws Unauthorized unless the token is valid in every respect, SessionEnded once this instance knows that its session has
+   *   ended
+   */
   async verify(token: string): Promise<Verified> {
+    const verified = await this.verifySignature(token);
+    if (this.endedSessions.has(verified.sessionId)) throw new SessionEnded();
+    return verified;
+  }
+
+  private async verifySignature(token: string): Promise<Verified> {
     await this.keySet.refresh();
     const hash = createHash('sha256').update(token).digest('base64');
     const known = this.recall(hash);
@@ -59,14 +73,15 @@ export class JwtVerifier {
         algorithms: ['RS256'],
         issuer: this.configuration.publicUrl,
         audience: this.configuration.publicUrl,
-        requiredClaims: ['exp', 'sub'], // without this, a token without exp would never expire
+        requiredClaims: ['exp', 'sub', 'sid'], // without this, a token without exp would never expire
         currentDate: this.clock.now(),
       });
-      if (!isUUID(payload.sub)) throw new Unauthorized();
+      const { sub: userId, sid: sessionId, auth_time: time } = payload;
+      if (!isUUID(userId) || !isUUID(sessionId)) throw new Unauthorized();
       const expiresAt = new Date((payload.exp ?? 0) * 1000);
-      const { auth_time: time } = payload;
       const authenticatedAt = typeof time === 'number' ? new Date(time * 1000) : null;
-      return { userId: payload.sub as string, keyId: protectedHeader.kid ?? '', expiresAt, authenticatedAt };
+      const keyId = protectedHeader.kid ?? '';
+      return { userId: userId as string, sessionId: sessionId as string, keyId, expiresAt, authenticatedAt };
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof TypeError) throw new Unauthorized();
       throw error;

@@ -1,22 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type AuditDetails, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
-import { EventBus } from '../platform/events/index.js';
+import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
+import { AccessEndings, type Ended } from './access-endings.js';
 import { CurrentPassword, type CurrentPasswordFault } from './current-password.js';
-import { pendingSignInStatements } from './factors/index.js';
 import { lockOwnUser } from './lock-user.js';
-import { revokeLinks } from './mail-links.js';
 import { PasswordHasher } from './password-hasher.js';
-import { TOKEN_REVOKED } from './token-secrets.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
-
-/** Revokes the access tokens of the user $1 at the time $2, and returns their ids. */
-export const revokeAllTokens = statement(
-  'password_change.revoke_tokens',
-  'UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
-);
 
 const changeStatements = {
   replace: statement(
@@ -28,20 +19,6 @@ const changeStatements = {
   isThere: statement(
     'password_change.is_session_there',
     'SELECT 1 FROM auth_sessions WHERE user_id = $1 AND id = $2',
-  ),
-
-  /** The value of a one-time token is the token of the session that it opens. */
-  endOthers: statement(
-    'password_change.end_others',
-    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id <> $2 RETURNING token)
-     DELETE FROM auth_verifications
-     WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`,
-  ),
-
-  /** The old token of this session stops working. */
-  renewSession: statement(
-    'password_change.renew_session',
-    'UPDATE auth_sessions SET token = $2 WHERE id = $1',
   ),
 };
 
@@ -74,11 +51,11 @@ export class PasswordChange {
     private readonly currentPassword: CurrentPassword,
     private readonly audit: AuditLog,
     private readonly clock: Clock,
-    private readonly bus: EventBus,
+    private readonly endings: AccessEndings,
   ) {}
 
   /**
-   * Changes the password and ends all other sessions of the user with their one-time tokens, atomically. Returns what is wrong,
+   * Changes the password and ends what `ENDINGS` says, atomically: this session continues with another id. Returns what is wrong,
    * if anything.
    * @throws Unauthorized when the session has ended, TooManyRequests after too many wrong passwords, ServiceUnavailable
    */
@@ -102,7 +79,7 @@ export class PasswordChange {
 
   /** Returns false, and changes nothing, when the old hash has been replaced. */
   private async replace(change: Change, hash: string, newHash: string): Promise<boolean> {
-    const revoked = await this.database.transaction(async (tx) => {
+    const ended = await this.database.transaction(async (tx): Promise<Ended | undefined> => {
       const { user, sessionId } = change;
       // No session of this user begins during the lock: one that waits is then checked against the new password.
       await lockOwnUser(tx, user.id);
@@ -110,28 +87,18 @@ export class PasswordChange {
         throw new Unauthorized();
       const values = [user.id, hash, newHash, this.clock.now()];
       if ((await tx.run(changeStatements.replace, values)).length === 0) return undefined;
-      const { ip, userAgent } = change;
-      const revoked = await this.endAccess(tx, change);
-      const details: AuditDetails = revoked.length > 0 ? { revokedTokens: revoked.length } : {};
+      const { ip, userAgent, newSessionToken, revokesAccessTokens } = change;
+      const circumstances = { ownSession: sessionId, newSessionToken, revokesAccessTokens };
+      const ended = await this.endings.end(tx, user.id, 'password-changed', circumstances);
+      const revokedTokens = ended.accessTokens.length;
+      const details: AuditDetails = revokedTokens > 0 ? { revokedTokens } : {};
       await this.audit.record(
         { action: 'password.changed', userId: user.id, actor: 'user', ip, userAgent, details },
         tx,
       );
-      return revoked;
+      return ended;
     });
-    for (const key of revoked ?? []) this.bus.publish({ topic: TOKEN_REVOKED, key });
-    return revoked !== undefined;
-  }
-
-  /** Returns the ids of the revoked tokens. */
-  private async endAccess(tx: Tx, { user, sessionId, ...change }: Change): Promise<string[]> {
-    await tx.run(changeStatements.endOthers, [user.id, sessionId]);
-    await tx.run(pendingSignInStatements.end, [user.id]);
-    await revokeLinks(tx, user.id, this.clock.now(), 'verify-email');
-    if (change.newSessionToken)
-      await tx.run(changeStatements.renewSession, [sessionId, change.newSessionToken]);
-    if (!change.revokesAccessTokens) return [];
-    const values = [user.id, this.clock.now()];
-    return (await tx.run<{ id: string }>(revokeAllTokens, values)).map(({ id }) => id);
+    if (ended) this.endings.announce(ended);
+    return ended !== undefined;
   }
 }

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
-import { EventBus } from '../platform/events/index.js';
-import { factorStatements } from './factors/index.js';
+import { AccessEndings, type Ended } from './access-endings.js';
 import { lockUser } from './lock-user.js';
 import { MailLimit } from './mail-limit.js';
 import { MailLinks } from './mail-links.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
 import { PasswordReset } from './password-reset.js';
-import { TOKEN_REVOKED } from './token-secrets.js';
 
 const LINK = { path: '/account/reset', lifeMs: 30 * 60_000 };
 
@@ -27,6 +25,8 @@ const statements = {
 
 /** A new password by a link. */
 export interface Recovery {
+  /** What the link was sent for: it may also be one that confirms the address of a new account. */
+  readonly purpose: 'reset-password' | 'verify-email';
   readonly token: string;
   readonly newPassword: string;
   readonly revokesAccessTokens: boolean;
@@ -45,7 +45,7 @@ export class PasswordRecovery {
     private readonly limit: MailLimit,
     private readonly links: MailLinks,
     private readonly reset: PasswordReset,
-    private readonly bus: EventBus,
+    private readonly endings: AccessEndings,
   ) {
     mail.prepare('reset-password', (queued) => this.prepare(queued));
   }
@@ -67,31 +67,37 @@ export class PasswordRecovery {
 
   /**
    * Sets the password and ends all sessions of the user, atomically, and uses the link. A password that cannot be chosen leaves it
-   * unused. Where nobody had confirmed the address, somebody else may have made the account: its passkeys and access tokens end
-   * too. A second factor stays, so that a mailbox alone never replaces it. Returns what is wrong, if anything. @throws HashingBusy
+   * unused. Where nobody had confirmed the address, somebody else may have made the account: everything with which it was used
+   * ends too. Otherwise a second factor stays, so that a mailbox alone never replaces it. Returns what is wrong, if anything.
+   * @throws HashingBusy
    */
   async complete(recovery: Recovery): Promise<RecoveryFault | undefined> {
-    const { token, newPassword, ip } = recovery;
+    const { purpose, token, newPassword, ip } = recovery;
     const fault = await faultOfPassword(newPassword);
     if (fault) return fault;
-    const target = await this.links.find('reset-password', token);
+    const target = await this.links.find(purpose, token);
     if (!target) return 'INVALID_TOKEN';
     const hash = await this.reset.hash(newPassword, ip);
-    const revoked = await this.database.transaction((tx) => this.replace(tx, target.userId, hash, recovery));
-    for (const key of revoked ?? []) this.bus.publish({ topic: TOKEN_REVOKED, key });
-    return revoked ? undefined : 'INVALID_TOKEN';
+    const ended = await this.database.transaction((tx) => this.replace(tx, target.userId, hash, recovery));
+    if (ended) this.endings.announce(ended);
+    return ended ? undefined : 'INVALID_TOKEN';
   }
 
-  /** Returns the ids of the revoked access tokens; undefined, without any change, when another request has used the link. */
-  private async replace(tx: Tx, userId: string, hash: string, recovery: Recovery) {
+  /** Returns undefined, without any change of the account, when another request has used the link or has made it pointless. */
+  private async replace(
+    tx: Tx,
+    userId: string,
+    hash: string,
+    { purpose, token, revokesAccessTokens, ip, userAgent }: Recovery,
+  ): Promise<Ended | undefined> {
     if (!(await lockUser(tx, userId))) return undefined;
-    const used = await this.links.use(tx, 'reset-password', recovery.token);
+    const used = await this.links.use(tx, purpose, token);
     if (!used) return undefined;
     const isFirstProof = (await tx.run(statements.verify, [userId, used.email])).length > 0;
-    if (isFirstProof) await tx.run(factorStatements.removePasskeys, [userId]);
-    const { ip, userAgent } = recovery;
-    const revokesAccessTokens = recovery.revokesAccessTokens || isFirstProof;
-    return this.reset.replace(tx, userId, hash, { revokesAccessTokens, ip, userAgent });
+    // A link that confirms an address is valid for longer than one for a new password, and must not replace it.
+    if (purpose === 'verify-email' && !isFirstProof) return undefined;
+    const ending = isFirstProof ? 'first-proof' : 'password-reset';
+    return this.reset.replace(tx, userId, hash, { ending, revokesAccessTokens, ip, userAgent });
   }
 
   private async prepare(queued: QueuedMail): Promise<Prepared | undefined> {

@@ -3,31 +3,15 @@ import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import { pendingSignInStatements } from './factors/index.js';
+import { AccessEndings, type Ended, type Ending, removePassword } from './access-endings.js';
 import { lockUser } from './lock-user.js';
-import { revokeLinks } from './mail-links.js';
-import { revokeAllTokens } from './password-change.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 
 const resetStatements = {
-  remove: statement(
-    'password_reset.remove',
-    `DELETE FROM auth_accounts WHERE user_id = $1 AND provider_id = 'credential'`,
-  ),
-
   add: statement(
     'password_reset.add',
     `INSERT INTO auth_accounts (user_id, account_id, provider_id, password, created_at, updated_at)
      VALUES ($1::uuid, $1::uuid::text, 'credential', $2, $3, $3)`,
-  ),
-
-  /** The value of a one-time token is the token of the session that it opens. */
-  end: statement(
-    'password_reset.end',
-    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 RETURNING token, expires_at),
-          forgotten AS (DELETE FROM auth_verifications
-                        WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
-     SELECT count(*)::integer AS sessions FROM ended WHERE expires_at > $2`,
   ),
 
   live: statement(
@@ -37,6 +21,7 @@ const resetStatements = {
 };
 
 interface ResetByUser {
+  readonly ending: Ending;
   readonly revokesAccessTokens: boolean;
   readonly ip: string;
   readonly userAgent: string;
@@ -50,11 +35,12 @@ export class PasswordReset {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly audit: AuditLog,
+    private readonly endings: AccessEndings,
   ) {}
 
   /**
-   * Sets the password, also for a user without one, and ends every session with its one-time tokens, atomically. JWTs stay valid
-   * until they expire, and personal access tokens are not affected. Returns how many sessions were live. @throws NotFound
+   * Sets the password, also for a user without one, and ends what `ENDINGS` says, atomically: every session, no access token.
+   * Returns how many sessions were live. @throws NotFound
    */
   async run(userId: string, password: string, by: Acting = BY_OPERATOR): Promise<number> {
     const hash = await this.hash(password, OPERATOR);
@@ -62,7 +48,8 @@ export class PasswordReset {
       // Without the lock, two concurrent resets would each add a password; it also keeps sessions of this user from beginning.
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
       await this.audit.record({ action: 'password.reset', userId, ...by }, tx);
-      return this.put(tx, userId, hash);
+      await this.put(tx, userId, hash);
+      return (await this.endings.end(tx, userId, 'password-reset-by-operator')).sessions;
     });
   }
 
@@ -72,28 +59,25 @@ export class PasswordReset {
   }
 
   /**
-   * Sets the password as `run` does, on behalf of the user. The user must be locked. Returns the ids of the access tokens that were
-   * revoked, if that was wished.
+   * Sets the password on behalf of the user, by a link. The user must be locked. Announce what it returns after the commit.
+   * @param ending why it is set, and so what ends
    */
-  async replace(tx: Tx, userId: string, hash: string, by: ResetByUser): Promise<string[]> {
-    const { revokesAccessTokens, ip, userAgent } = by;
+  async replace(
+    tx: Tx,
+    userId: string,
+    hash: string,
+    { ending, revokesAccessTokens, ip, userAgent }: ResetByUser,
+  ): Promise<Ended> {
+    const ended = await this.endings.end(tx, userId, ending, { revokesAccessTokens });
     await this.put(tx, userId, hash);
     await this.audit.record({ action: 'password.reset', userId, actor: 'user', ip, userAgent }, tx);
-    if (!revokesAccessTokens) return [];
-    const tokens = await tx.run<{ id: string }>(revokeAllTokens, [userId, this.clock.now()]);
-    return tokens.map(({ id }) => id);
+    return ended;
   }
 
-  /** Returns how many sessions were live. */
-  private async put(tx: Tx, userId: string, hash: string): Promise<number> {
-    const now = this.clock.now();
+  private async put(tx: Tx, userId: string, hash: string): Promise<void> {
     // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
-    await tx.run(resetStatements.remove, [userId]);
-    await tx.run(resetStatements.add, [userId, hash, now]);
-    await revokeLinks(tx, userId, now, 'verify-email');
-    await tx.run(pendingSignInStatements.end, [userId]);
-    const [ended] = await tx.run<{ sessions: number }>(resetStatements.end, [userId, now]);
-    return ended?.sessions ?? 0;
+    await tx.run(removePassword, [userId]);
+    await tx.run(resetStatements.add, [userId, hash, this.clock.now()]);
   }
 
   /** How many sessions `run` would end. */

@@ -60,6 +60,7 @@ export function recoveryPlugin({ recovery, verification }: RecoveryParts) {
         if (!areTexts || typeof revokeAccessTokens !== 'boolean')
           throw invalid('token and newPassword must be text, revokeAccessTokens true or false');
         const fault = await recovery.complete({
+          purpose: 'reset-password',
           token,
           newPassword,
           revokesAccessTokens: revokeAccessTokens,

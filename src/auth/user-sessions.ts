@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { type Acting, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, statement } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
+import { AccessEndings } from './access-endings.js';
 import { lockUser } from './lock-user.js';
 
 export interface ListedSession {
@@ -38,14 +39,6 @@ const userSessionStatements = {
                         WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
      SELECT 1 FROM ended`,
   ),
-
-  endAllBut: statement(
-    'user_sessions.end_all_but',
-    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2 RETURNING token),
-          forgotten AS (DELETE FROM auth_verifications
-                        WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
-     SELECT count(*)::integer AS sessions FROM ended`,
-  ),
 };
 
 /** All sessions of a user, in browsers and apps. */
@@ -55,6 +48,7 @@ export class UserSessions {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly audit: AuditLog,
+    private readonly endings: AccessEndings,
   ) {}
 
   /** The live sessions: the current one first, then the newest, at most `MOST_LISTED`. */
@@ -77,17 +71,12 @@ export class UserSessions {
   endAllBut(userId: string, keptId: string | null, by: Acting): Promise<number> {
     return this.database.transaction(async (tx) => {
       await lockUser(tx, userId); // no session begins meanwhile
-      const sessions = await this.endAllButIn(tx, userId, keptId);
+      const { sessions } = await this.endings.end(tx, userId, 'signed-out-everywhere', {
+        ownSession: keptId,
+      });
       if (sessions > 0)
         await this.audit.record({ action: 'sessions.ended', userId, ...by, details: { sessions } }, tx);
       return sessions;
     });
-  }
-
-  /** Like `endAllBut`, as part of a change that is recorded itself. The caller holds the user's lock. */
-  async endAllButIn(tx: Tx, userId: string, keptId: string | null): Promise<number> {
-    const values = [userId, keptId];
-    const [ended] = await tx.run<{ sessions: number }>(userSessionStatements.endAllBut, values);
-    return ended?.sessions ?? 0;
   }
 }

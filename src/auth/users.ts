@@ -4,7 +4,8 @@ import { Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
 import { asName, BadRequest, Conflict, NAME_RULE } from '../platform/http/index.js';
 import { Database, statement } from '../platform/database/index.js';
-import type { Identity } from './identity.js';
+import { type Client, MAX_USER_AGENT } from './browser-sessions.js';
+import { claimsOf, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 import { JWT_MINUTES } from './password-policy.js';
@@ -88,11 +89,15 @@ export class Users {
     return new Map(rows.map(({ id, email }) => [id, email]));
   }
 
-  /** A service JWT for a user, valid for `JWT_MINUTES` from now. */
-  async signJwt(userId: string): Promise<string> {
-    const iat = Math.floor(this.clock.now().getTime() / 1000);
+  /** A service JWT for a user, valid for `JWT_MINUTES` from now, from a new session. @throws AccountSuspended */
+  async signIn(userId: string, { ip = '', userAgent = '' }: Partial<Client>): Promise<string> {
+    const now = this.clock.now();
+    const { internalAdapter } = await this.identity.$context;
+    const client = { ipAddress: ip, userAgent: userAgent.slice(0, MAX_USER_AGENT) };
+    const { id } = await internalAdapter.createSession(userId, false, { ...client, confirmedAt: now });
+    const iat = Math.floor(now.getTime() / 1000);
     const { token } = await this.identity.api.signJWT({
-      body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60, auth_time: iat } },
+      body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60, ...claimsOf(id, now) } },
     });
     return token;
   }

@@ -15,8 +15,13 @@ export function liveAt(now: Date): [Date, Date, Date] {
   return [new Date(now.getTime() - IDLE_MS), new Date(now.getTime() - LONGEST_MS), now];
 }
 
-/** Live sessions: used recently ($1), not too old ($2), and opened with a token that is still valid ($3 is now). */
+/**
+ * Live sessions: used recently ($1), not too old ($2), and opened with a token that is still valid ($3 is now) or with a JWT whose
+ * session has not ended.
+ */
 const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
+  s.session_id IS NULL OR EXISTS (SELECT 1 FROM auth_sessions a WHERE a.id = s.session_id AND a.expires_at > $3)
+) AND (
   s.access_token_id IS NULL OR EXISTS (
     SELECT 1 FROM access_tokens t
     WHERE t.id = s.access_token_id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $3)
@@ -26,8 +31,8 @@ const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
 export const keySessionStatements = {
   insert: statement(
     'key_sessions.insert',
-    `INSERT INTO key_sessions (id, token_hash, user_id, workspace_id, access_token_id, wrapped_key, created_at, last_used_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+    `INSERT INTO key_sessions (id, token_hash, user_id, workspace_id, access_token_id, session_id, wrapped_key, created_at, last_used_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
   ),
 
   find: statement(

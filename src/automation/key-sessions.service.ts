@@ -51,7 +51,7 @@ export class KeySessions {
    * @throws whatever `KeyCheck.masterKey` throws, NotFound when the workspace has been deleted meanwhile
    */
   async open(
-    { userId, tokenId }: Principal,
+    { userId, tokenId, sessionId }: Principal,
     workspaceId: string,
     request: OpenKeySessionRequest,
   ): Promise<{ token: string; expiresAt: Date }> {
@@ -61,7 +61,7 @@ export class KeySessions {
     const id = newId();
     const wrapped = wrapKey(token, { id, userId, workspaceId }, key);
     key.fill(0);
-    const row = [id, hashToken(token), userId, workspaceId, tokenId, wrapped, now];
+    const row = [id, hashToken(token), userId, workspaceId, tokenId, sessionId ?? null, wrapped, now];
     for (const ended of await this.insert(userId, id, row)) this.announceEnd(ended);
     return { token, expiresAt: endOf(now) };
   }

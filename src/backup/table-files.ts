@@ -17,13 +17,16 @@ interface Table {
 
 /**
  * Tables that are left out: state of the moment or of the machine, and credentials that would readmit someone who has
- * been locked out since: sessions, one-time tokens, key sessions, invitations. Mails of the past are not sent again. What a database
+ * been locked out since: sessions, one-time tokens, key sessions, invitations, and the keys of JWTs, which the service makes
+ * anew. Mails of the past are not sent again. What a database
  * on several nodes has beside them is made anew. A name stays here when its table is dropped: backups of earlier versions are
  * restored too.
  */
 const LEFT_OUT = [
+  'auth_jwks',
   'auth_sessions',
   'auth_verifications',
+  'ended_sessions',
   'key_sessions',
   'instances',
   'presence',

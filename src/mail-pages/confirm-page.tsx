@@ -1,20 +1,26 @@
 import type { VNode } from 'preact';
-import { Hidden, Layout, Masthead } from '../pages/index.js';
+import { Field, Hidden, Layout, Masthead, NewPasswordField } from '../pages/index.js';
 import type { PageContext } from './link-forms.js';
 
 interface ConfirmPageProps extends PageContext {
   readonly email: string;
   readonly action: string;
+  readonly needsPassword: boolean;
+  /** Whether a new password may be chosen instead of giving the account's. */
+  readonly canStartAnew: boolean;
+  readonly faults: { readonly password?: string; readonly newPassword?: string };
 }
 
 /** Asks before an address is confirmed: programs that open the links in mails must not do it. */
-export function confirmPage({ host, csrfToken, alert, email, action }: ConfirmPageProps): VNode {
+export function confirmPage(props: ConfirmPageProps): VNode {
+  const { host, csrfToken, alert, email, action, needsPassword, canStartAnew, faults } = props;
   return (
     <Layout title="Confirm your address">
       <Masthead host={host} />
       <h1>Confirm your address</h1>
       <p>
-        Is <span class="name">{email}</span> your address, and is the account yours?
+        Is <span class="name">{email}</span> your address, and is the account yours?{' '}
+        {needsPassword && 'Its password shows that nobody else has made it.'}
       </p>
       {alert && (
         <p class="alert" role="alert">
@@ -23,10 +29,51 @@ export function confirmPage({ host, csrfToken, alert, email, action }: ConfirmPa
       )}
       <form method="post" action={action} aria-label="Confirm">
         <Hidden fields={{ csrf_token: csrfToken }} />
+        {needsPassword && (
+          <Field
+            id="password"
+            name="password"
+            type="password"
+            label="Password of the account"
+            autocomplete="current-password"
+            fault={faults.password}
+            isFocused={faults.newPassword === undefined}
+          />
+        )}
         <button type="submit">Confirm the address</button>
       </form>
+      {canStartAnew && <StartAnew csrfToken={csrfToken} action={action} fault={faults.newPassword} />}
       <p class="warning">If you did not ask for this, close this page.</p>
     </Layout>
+  );
+}
+
+interface StartAnewProps extends Pick<ConfirmPageProps, 'csrfToken' | 'action'> {
+  readonly fault: string | undefined;
+}
+
+function StartAnew({ csrfToken, action, fault }: StartAnewProps): VNode {
+  return (
+    <section>
+      <h2>You do not know the password?</h2>
+      <p>
+        Choose a new one. Everything with which the account was used so far ends: sign-ins, access tokens,
+        passkeys and a second factor.
+      </p>
+      <form method="post" action={action} aria-label="Start anew">
+        <Hidden fields={{ csrf_token: csrfToken }} />
+        <NewPasswordField
+          id="new-password"
+          name="new_password"
+          label="New password"
+          fault={fault}
+          isFocused={fault !== undefined}
+        />
+        <button type="submit" class="secondary">
+          Start anew
+        </button>
+      </form>
+    </section>
   );
 }
 

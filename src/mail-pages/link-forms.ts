@@ -17,6 +17,8 @@ import { NotFound } from '../platform/http/index.js';
 export interface PageContext {
   readonly host: string;
   readonly csrfToken: string;
+  /** The user who is signed in with the browser, if any. */
+  readonly userId: string | undefined;
   /** A fault that concerns none of the fields. */
   readonly alert?: string | undefined;
 }
@@ -51,7 +53,8 @@ export class LinkForms {
     if (!this.configuration.hasMail) throw new NotFound('not found');
     const browserRequest = await this.browserRequests.read(request);
     const { publicHost: host } = this.configuration;
-    return { browserRequest, context: { host, csrfToken: browserRequest.csrfToken.value } };
+    const { csrfToken, session } = browserRequest;
+    return { browserRequest, context: { host, csrfToken: csrfToken.value, userId: session?.userId } };
   }
 
   /** Whether the address has a token; if so, it is moved into a cookie, and the browser goes to the same page without it. */

@@ -70,7 +70,7 @@ const confirming = (what: string) =>
         ...REFUSED,
         200: page('the address is confirmed'),
         404: NO_MAIL,
-        422: page('the link does not work any more'),
+        422: page('the page again, with the errors, or the link does not work any more'),
       },
     },
   }) as const;

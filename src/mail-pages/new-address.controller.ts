@@ -15,8 +15,9 @@ import { NEW_ADDRESS_DOCS } from './mail-pages.docs.js';
 export class NewAddressController {
   private readonly link: ConfirmLink = {
     path: '/account/new-address',
-    addressOf: (token) => this.emailChange.addressOf(token),
-    confirm: (token, client) => this.emailChange.confirm(token, client),
+    find: (token) => this.emailChange.find(token),
+    trustsSession: true,
+    confirm: (token, claim) => this.emailChange.confirm(token, claim),
   };
 
   constructor(

@@ -51,6 +51,7 @@ export class ResetController {
   ): Promise<RecoveryFault | undefined> {
     await this.guessLimit.count('reset-password', client.ip);
     return this.recovery.complete({
+      purpose: 'reset-password',
       token: this.forms.tokenOf(request, PATH),
       newPassword: form.get('new_password') ?? '',
       revokesAccessTokens: form.get('revoke_tokens') !== undefined,

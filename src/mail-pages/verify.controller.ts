@@ -2,7 +2,7 @@ import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/c
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
-import { EmailVerification, isMailable } from '../auth/index.js';
+import { EmailVerification, isMailable, PasswordRecovery } from '../auth/index.js';
 import { type Page, PageErrorFilter } from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { deadLinkPage, sentAgainPage } from './confirm-page.js';
@@ -18,14 +18,25 @@ import { VERIFY_DOCS } from './mail-pages.docs.js';
 export class VerifyController {
   private readonly link: ConfirmLink = {
     path: '/account/verify',
-    addressOf: (token) => this.verification.addressOf(token),
-    confirm: (token, client) => this.verification.confirm(token, client),
+    find: (token) => this.verification.find(token),
+    trustsSession: false,
+    confirm: (token, claim) => this.verification.confirm(token, claim),
+    startAnew: (token, newPassword, { ip, userAgent }) =>
+      this.recovery.complete({
+        purpose: 'verify-email',
+        token,
+        newPassword,
+        revokesAccessTokens: true,
+        ip,
+        userAgent,
+      }),
   };
 
   constructor(
     private readonly forms: LinkForms,
     private readonly confirmForms: ConfirmForms,
     private readonly verification: EmailVerification,
+    private readonly recovery: PasswordRecovery,
   ) {}
 
   @Get()

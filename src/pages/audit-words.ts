@@ -27,6 +27,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   'plan.granted': ({ status, until }) =>
     `Plan set to ${String(status ?? 'another status')}${until ? ` until ${String(until).slice(0, 10)} UTC` : ''}`,
   'sessions.ended': ({ sessions }) => (sessions === 1 ? 'Signed out one client' : 'Signed out other clients'),
+  'sign-in.development': 'Signed in with the key for development',
   'sign-in.new-client': 'Signed in with a client not seen before',
   'single-sign-on.linked': ({ provider }) => `Connected to ${String(provider || 'single sign-on')}`,
   'single-sign-on.unlinked': ({ provider }) => `Disconnected from ${String(provider || 'single sign-on')}`,

@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import {
   AccountSuspended,
   Authenticator,
+  EndedSessions,
   type Lapsed,
   TOKEN_REVOKED,
   USER_SUSPENDED,
@@ -15,14 +16,15 @@ import { Connections } from './connections.js';
 const EVERY_MS = 3_000;
 
 /**
- * Closes sockets whose token is no longer valid or whose user is suspended: immediately on a bus event, within
- * seconds in any case.
+ * Closes sockets whose token is no longer valid, whose session has ended or whose user is suspended: immediately when this
+ * instance hears of it, within seconds in any case.
  */
 @Injectable()
 export class TokenWatch implements OnApplicationBootstrap {
   constructor(
     private readonly connections: Connections,
     private readonly authenticator: Authenticator,
+    private readonly endedSessions: EndedSessions,
     private readonly bus: EventBus,
     private readonly log: Log,
   ) {}
@@ -30,6 +32,12 @@ export class TokenWatch implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.bus.on(TOKEN_REVOKED, (tokenId) => {
       this.connections.closeWhere(({ principal }) => principal.tokenId === tokenId, CloseCode.unauthorized);
+    });
+    this.endedSessions.onEnded((ended) => {
+      this.connections.closeWhere(
+        ({ principal: { sessionId } }) => sessionId !== undefined && ended.has(sessionId),
+        CloseCode.unauthorized,
+      );
     });
     this.bus.on(USER_SUSPENDED, (userId) => {
       this.connections.closeWhere(({ principal }) => principal.userId === userId, CloseCode.suspended);

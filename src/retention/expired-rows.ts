@@ -34,6 +34,14 @@ const statements = {
      RETURNING id`,
   ),
 
+  /** Every JWT of these sessions has expired. */
+  endedSessions: statement(
+    'expired.ended_sessions',
+    `DELETE FROM ended_sessions
+     WHERE session_id IN (SELECT session_id FROM ended_sessions WHERE ended_at < $1 LIMIT $2) AND ended_at < $1
+     RETURNING session_id`,
+  ),
+
   /** A link is kept as long as its mail may be sent again. */
   mailLinks: statement(
     'expired.mail_links',
@@ -98,6 +106,7 @@ export class ExpiredRows {
   ) {
     jobs.add('one-time-tokens', this.removing(statements.oneTimeTokens, asOf));
     jobs.add('sessions', this.removing(statements.sessions, asOf));
+    jobs.add('ended-sessions', this.removing(statements.endedSessions, before(HOUR_MS)));
     jobs.add(
       'presence',
       this.removing(statements.instances, () => []),

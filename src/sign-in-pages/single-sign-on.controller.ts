@@ -103,6 +103,6 @@ function browserOf({ csrfToken, client, session }: BrowserRequest) {
   return {
     derive: (purpose: string) => csrfToken.derive(purpose),
     client,
-    userId: session?.userId,
+    session,
   };
 }

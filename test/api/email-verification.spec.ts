@@ -33,12 +33,15 @@ async function tokenFor(email: string): Promise<string> {
   return /[?&]token=([\w-]{43})\n/.exec(text)![1]!;
 }
 
-async function confirm(token: string): Promise<supertest.Response> {
+async function confirm(
+  token: string,
+  values: Record<string, string> = { password: PASSWORD },
+  label = 'Confirm',
+) {
   const visitor = new Visitor(service.url);
   await visitor.get(`/account/verify?token=${token}`);
   const page = await visitor.get('/account/verify');
-  const [form] = formsOf(page);
-  return form ? visitor.submit(page, form.label) : page;
+  return formsOf(page).length > 0 ? visitor.submit(page, label, values) : page;
 }
 
 describe('a new account', () => {
@@ -98,6 +101,45 @@ describe('a new account', () => {
     service.clock.advance(DAY_MS);
     expect(textOf((await confirm(token)).text)).toContain('This link does not work any more');
     await post('send-verification-email', { email: 'dan@example.org' }).expect(200, { status: true });
+  });
+});
+
+describe('the page that confirms an address', () => {
+  it('asks for the password of the account, and confirms nothing without it', async () => {
+    const { body } = await signUp('gil@example.org').expect(200);
+    const token = await tokenFor('gil@example.org');
+    const refused = await confirm(token, { password: `${PASSWORD}?` });
+    expect([refused.status, textOf(refused.text)]).toEqual([
+      422,
+      expect.stringContaining('This is not the password of the account.'),
+    ]);
+    const none = await confirm(token, {});
+    expect(none.status).toBe(422);
+    const users = 'SELECT email_verified FROM users WHERE id = $1';
+    expect(await service.database.query(users, [body.user.id])).toEqual([{ email_verified: false }]);
+    expect((await confirm(token)).status).toBe(200); // the link was not used
+  });
+
+  it('offers the owner of the address to start anew, without what somebody else has set up', async () => {
+    await signUp('hal@example.org').expect(200);
+    const token = await tokenFor('hal@example.org');
+    const common = await confirm(token, { new_password: 'password123' }, 'Start anew');
+    expect([common.status, textOf(common.text)]).toEqual([422, expect.stringContaining('common')]);
+    const done = await confirm(token, { new_password: `new ${PASSWORD}` }, 'Start anew');
+    expect(done.status).toBe(200);
+    await signIn('hal@example.org').expect(401);
+    await post('sign-in/email', { email: 'hal@example.org', password: `new ${PASSWORD}` }).expect(200);
+    expect((await confirm(token, { new_password: `newer ${PASSWORD}` }, 'Start anew')).status).toBe(422);
+  });
+
+  it('starts nothing anew once the address is proven: its link lasts longer than one for a new password', async () => {
+    await signUp('ian@example.org').expect(200);
+    const token = await tokenFor('ian@example.org');
+    await service.database.query('UPDATE users SET email_verified = true WHERE email = $1', [
+      'ian@example.org',
+    ]);
+    expect((await confirm(token, { new_password: `new ${PASSWORD}` }, 'Start anew')).status).toBe(422);
+    await signIn('ian@example.org').expect(200);
   });
 });
 

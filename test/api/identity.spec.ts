@@ -297,6 +297,7 @@ describe('GET /api/auth/token', () => {
     const claims = decodeJwt(token);
     expect(claims).toEqual({
       sub: browser.userId,
+      sid: (await browser.get('get-session').expect(200)).body.session.id,
       iss: BASE_URL,
       aud: BASE_URL,
       iat: expect.any(Number),
@@ -692,6 +693,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     const claims = decodeJwt(body.token);
     expect(claims).toEqual({
       sub: body.userId,
+      sid: expect.stringMatching(UUID),
       iss: BASE_URL,
       aud: BASE_URL,
       iat: claims.iat,
@@ -861,10 +863,13 @@ describe('a bearer token', () => {
   /** A key of the service whose private half this test knows, older than the one the service signs with. */
   let known: { kid: string; privateKey: KeyObject; publicKey: KeyObject };
   let userId: string;
+  let sessionId: string;
 
   beforeAll(async () => {
     known = await insertKey();
-    userId = (await devLogin({ email: 'forger@example.org', name: 'Forger' }).expect(200)).body.userId;
+    const { body } = await devLogin({ email: 'forger@example.org', name: 'Forger' }).expect(200);
+    userId = body.userId;
+    sessionId = String(decodeJwt(body.token as string)['sid']);
     service.clock.advance(10_000); // the key set may be read again
     await me(await forge()).expect(200);
   });
@@ -894,7 +899,7 @@ describe('a bearer token', () => {
     claims = {},
   }: Forgery = {}): Promise<string> {
     const iat = Math.floor(service.clock.now().getTime() / 1000);
-    const all = { sub: userId, iss: BASE_URL, aud: BASE_URL, iat, exp: iat + 900, ...claims };
+    const all = { sub: userId, sid: sessionId, iss: BASE_URL, aud: BASE_URL, iat, exp: iat + 900, ...claims };
     return new SignJWT(JSON.parse(JSON.stringify(all)) as Record<string, unknown>)
       .setProtectedHeader({ alg, kid })
       .sign(key);
@@ -987,6 +992,8 @@ describe('a bearer token', () => {
     ['no audience', { aud: undefined }],
     ['another audience', { aud: 'https://evil.example' }],
     ['no sub', { sub: undefined }],
+    ['no sid', { sid: undefined }],
+    ['a sid that is no uuid', { sid: 'session' }],
     ['an empty sub', { sub: '' }],
     ['a sub that is no uuid', { sub: `x' OR '1'='1` }],
     ['a sub that is no text', { sub: 7 }],

@@ -75,7 +75,7 @@ describe('the general limit', () => {
 
   /** Signed without using the routes, so that nothing is counted for it. */
   async function withNewJwt(user: TestUser): Promise<TestUser> {
-    return user.at(service.url, await service.app.get(Users).signJwt(user.id));
+    return user.at(service.url, await service.app.get(Users).signIn(user.id, {}));
   }
 
   it('allows a user so many requests a minute, then answers 429 with the seconds that are left', async () => {

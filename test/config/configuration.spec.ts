@@ -85,7 +85,7 @@ describe('the configuration', () => {
     expect(loadConfiguration(production).isProduction).toBe(true);
     expect(loadConfiguration({ DEV_LOGIN_KEY: 'key' }).devLoginKey).toBe('key');
     expect(() => loadConfiguration({ ...production, DEV_LOGIN_KEY: 'key' })).toThrow(
-      'DEV_LOGIN_KEY must be at least 8 characters in production.',
+      'DEV_LOGIN_KEY must be at least 32 characters in production.',
     );
   });
 

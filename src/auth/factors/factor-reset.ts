@@ -3,8 +3,8 @@ import { type Acting, AuditLog, BY_OPERATOR } from '../../audit/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, statement } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/http/index.js';
+import { AccessEndings } from '../access-endings.js';
 import { lockUser } from '../lock-user.js';
-import { factorStatements, pendingSignInStatements } from './factor.queries.js';
 
 const COUNTS = `
   (SELECT count(*)::integer FROM auth_two_factors WHERE user_id = $1 AND verified) AS factors,
@@ -13,14 +13,6 @@ const COUNTS = `
 
 const resetStatements = {
   counts: statement('factor_reset.counts', `SELECT ${COUNTS}`),
-
-  /** The value of a one-time token is the token of the session that it opens. */
-  endSessions: statement(
-    'factor_reset.end_sessions',
-    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 RETURNING token)
-     DELETE FROM auth_verifications
-     WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`,
-  ),
 };
 
 /** What a reset removes. */
@@ -39,6 +31,7 @@ export class FactorReset {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly audit: AuditLog,
+    private readonly endings: AccessEndings,
   ) {}
 
   /**
@@ -51,10 +44,7 @@ export class FactorReset {
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
       const [counts] = await tx.run<FactorCounts>(resetStatements.counts, [userId, now]);
       if (!counts) throw new NotFound('user not found');
-      await tx.run(factorStatements.remove, [userId, now]);
-      await tx.run(factorStatements.removePasskeys, [userId]);
-      await tx.run(resetStatements.endSessions, [userId]);
-      await tx.run(pendingSignInStatements.end, [userId]);
+      await this.endings.end(tx, userId, 'factors-reset-by-operator');
       const { factors, passkeys } = counts;
       await this.audit.record({ action: 'factor.reset', userId, ...by, details: { factors, passkeys } }, tx);
       return counts;

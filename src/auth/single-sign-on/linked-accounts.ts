@@ -3,11 +3,9 @@ import { AuditLog } from '../../audit/index.js';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, statement, type Tx } from '../../platform/database/index.js';
-import { EventBus } from '../../platform/events/index.js';
+import { AccessEndings, type Ended } from '../access-endings.js';
 import type { Client } from '../browser-sessions.js';
 import { AccountSuspended } from '../suspensions.js';
-import { TOKEN_REVOKED } from '../token-secrets.js';
-import { endEarlierAccess } from './earlier-access.js';
 
 const linkStatements = {
   owner: statement(
@@ -54,15 +52,15 @@ export interface VerifiedPerson {
   /** In lower case. */
   readonly email: string;
   readonly name: string;
-  /** The user who is signed in with the browser, if any. */
-  readonly signedInUserId: string | undefined;
+  /** The user who is signed in with the browser and has given a password or another factor recently, if any. */
+  readonly provenUserId: string | undefined;
   readonly client: Client;
 }
 
 /** `no-account`: there is none with this address, which is not invited, and sign-up is closed. `other-person`: it is linked to another subject. */
 export type LinkRefusal = 'no-account' | 'other-person';
 
-type Linked = { userId: string; revoked: readonly string[] } | { refusal: LinkRefusal };
+type Linked = { userId: string; ended?: Ended } | { refusal: LinkRefusal };
 
 /** Another request of the same person was first. Rolls back what this one has done, which may include a new account. */
 class LinkedMeanwhile extends Error {}
@@ -74,7 +72,7 @@ export class LinkedAccounts {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
-    private readonly bus: EventBus,
+    private readonly endings: AccessEndings,
     private readonly auditLog: AuditLog,
   ) {}
 
@@ -85,16 +83,16 @@ export class LinkedAccounts {
   }
 
   /**
-   * Links the subject to the account with its address, or to a new one; an open invitation of the address is used up. An address that was never verified here may have been
-   * entered by somebody else: whoever now proves that it is theirs gets the account, and all earlier access to it ends, unless
-   * the browser is signed in to it.
+   * Links the subject to the account with its address, or to a new one; an open invitation of the address is used up. An address
+   * that was never verified here may have been entered by somebody else: whoever now proves that it is theirs gets the account, and
+   * all earlier access to it ends, unless the person has just shown that it is theirs too.
    * @throws AccountSuspended
    */
   async link(person: VerifiedPerson): Promise<{ userId: string } | { refusal: LinkRefusal }> {
     try {
       const linked = await this.database.transaction((tx) => this.linkIn(tx, person));
       if ('refusal' in linked) return linked;
-      for (const key of linked.revoked) this.bus.publish({ topic: TOKEN_REVOKED, key });
+      if (linked.ended) this.endings.announce(linked.ended);
       return { userId: linked.userId };
     } catch (error) {
       const userId = error instanceof LinkedMeanwhile ? await this.find(person.subject) : undefined;
@@ -105,7 +103,7 @@ export class LinkedAccounts {
 
   private async linkIn(tx: Tx, person: VerifiedPerson): Promise<Linked> {
     const now = this.clock.now();
-    const { subject, signedInUserId } = person;
+    const { subject, provenUserId } = person;
     const user = await this.userFor(tx, person, now);
     if (!user) return { refusal: 'no-account' };
     if (user.isSuspended) throw new AccountSuspended();
@@ -113,8 +111,8 @@ export class LinkedAccounts {
     if (others.length > 0) return { refusal: 'other-person' };
     const added = await tx.run(linkStatements.link, [user.id, subject, this.providerId, now]);
     if (added.length === 0) throw new LinkedMeanwhile();
-    const mustEnd = !user.isVerified && user.id !== signedInUserId;
-    const revoked = mustEnd ? await endEarlierAccess(tx, user.id, now) : [];
+    const mustEnd = !user.isVerified && user.id !== provenUserId;
+    const ended = mustEnd ? await this.endings.end(tx, user.id, 'first-proof') : undefined;
     await tx.run(linkStatements.verify, [user.id]);
     const details = {
       provider: this.configuration.oidcName ?? '',
@@ -125,7 +123,7 @@ export class LinkedAccounts {
       { action: 'single-sign-on.linked', userId: user.id, actor: 'user', ...person.client, details },
       tx,
     );
-    return { userId: user.id, revoked };
+    return { userId: user.id, ...(ended && { ended }) };
   }
 
   /** The account with the address, under its lock; a new one if sign-up is open or the address is invited. */

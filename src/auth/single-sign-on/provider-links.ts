@@ -3,9 +3,8 @@ import { type Acting, AuditLog } from '../../audit/index.js';
 import { Configuration } from '../../config/index.js';
 import { Database, statement, type Tx } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/http/index.js';
-import { pendingSignInStatements } from '../factors/index.js';
+import { AccessEndings } from '../access-endings.js';
 import { lockUser } from '../lock-user.js';
-import { UserSessions } from '../user-sessions.js';
 
 const statements = {
   state: statement(
@@ -44,7 +43,7 @@ export class ProviderLinks {
     private readonly database: Database,
     private readonly configuration: Configuration,
     private readonly audit: AuditLog,
-    private readonly userSessions: UserSessions,
+    private readonly endings: AccessEndings,
   ) {}
 
   state(userId: string): Promise<LinkState> {
@@ -65,11 +64,10 @@ export class ProviderLinks {
       if (keptSession !== null && !hasAnotherWay)
         throw new Conflict('single sign-on is the only way to sign in to this account');
       await tx.run(statements.unlink, [userId]);
-      await tx.run(pendingSignInStatements.end, [userId]);
-      const sessions = await this.userSessions.endAllButIn(tx, userId, keptSession);
+      const ended = await this.endings.end(tx, userId, 'provider-unlinked', { ownSession: keptSession });
       const details = { provider: this.configuration.oidcName ?? '' };
       await this.audit.record({ action: 'single-sign-on.unlinked', userId, ...by, details }, tx);
-      return { hasAnotherWay, sessions };
+      return { hasAnotherWay, sessions: ended.sessions };
     });
   }
 

@@ -10,13 +10,14 @@ import { LinkedAccounts, type LinkRefusal } from './linked-accounts.js';
 import { ProviderSignIns } from './provider-sign-ins.js';
 import { BadAnswer, type Identified, Provider, type SignInSecrets } from './provider.js';
 import { ProviderAway } from './provider-fetch.js';
+import { RecentSignIn } from '../recent-sign-in.js';
 
 /** The browser of a request: what it alone can compute, and who is signed in with it. */
 export interface Browser {
   /** A secret text for a purpose, keyed with the browser's own secret. */
   readonly derive: (purpose: string) => string;
   readonly client: Client;
-  readonly userId: string | undefined;
+  readonly session: { readonly id: string; readonly userId: string } | null;
 }
 
 /** The parameters with which the provider sends the browser back; a person can change them. */
@@ -48,6 +49,7 @@ export class SingleSignOn {
     private readonly pending: ProviderSignIns,
     private readonly accounts: LinkedAccounts,
     private readonly sessions: NewSessions,
+    private readonly recentSignIn: RecentSignIn,
     private readonly killSwitch: KillSwitch,
     private readonly log: Log,
   ) {}
@@ -113,9 +115,13 @@ export class SingleSignOn {
       subject,
       email: email.toLowerCase(),
       name: asName(name) ?? asName(nickname) ?? email.replace(/@.*/, ''),
-      signedInUserId: browser.userId,
+      provenUserId: await this.provenUser(browser),
       client: browser.client,
     });
+  }
+
+  private async provenUser({ session }: Browser): Promise<string | undefined> {
+    return session && (await this.recentSignIn.isRecent(session.id)) ? session.userId : undefined;
   }
 
   private async asking<T>(work: () => Promise<T>): Promise<T> {

@@ -79,6 +79,9 @@ const WORTHLESS: Readonly<Record<string, (scene: Scene) => Proof | Promise<Proof
   'no sub': (scene) => forged(scene, { claims: { sub: undefined } }),
   'a sub that is no user id': (scene) => forged(scene, { claims: { sub: `${scene.owner.user.id}'--` } }),
 
+  'no sid': (scene) => forged(scene, { claims: { sid: undefined } }),
+  'the JWT of an ended session': ({ endedJwt }) => bearerHeader(endedJwt),
+
   'a revoked PAT': ({ revokedPat }) => bearerHeader(revokedPat),
   'an expired PAT': ({ expiredPat }) => bearerHeader(expiredPat),
   'an unknown PAT': () => bearerHeader(generatePat()),
@@ -175,8 +178,12 @@ function unsigned(scene: Scene, alg: string): Proof {
 
 function claimsOf(scene: Scene): Record<string, unknown> {
   const iat = secondsFromNow(scene, 0);
-  return { sub: scene.owner.user.id, iss: BASE_URL, aud: BASE_URL, iat, exp: iat + 900 };
+  const { sid } = claimsIn(scene.owner.user.token);
+  return { sub: scene.owner.user.id, sid, iss: BASE_URL, aud: BASE_URL, iat, exp: iat + 900 };
 }
+
+const claimsIn = (token: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 
 const secondsFromNow = ({ service }: Scene, seconds: number): number =>
   Math.floor(service.clock.now().getTime() / 1000) + seconds;

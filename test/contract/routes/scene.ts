@@ -1,13 +1,13 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { Suspensions } from '../../../src/auth/index.js';
+import { EndedSessions, Suspensions, UserSessions } from '../../../src/auth/index.js';
 import { Mail } from '../../../src/mail/index.js';
 import { Subscriptions } from '../../../src/billing/index.js';
 import { verificationHash } from '../../../src/automation/vault-crypto.js';
 import { WorkspacesOfUser } from '../../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
 import { automationPath, TestVault } from '../../kit/automation.js';
-import { BASE_URL, startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';
+import { BASE_URL, startService, type TestService, TestUser, TestWorkspace } from '../../kit/index.js';
 import type { Route, Target } from './route-table.js';
 
 /** With a character more it would be too long: so every spelling that adds one is malformed. */
@@ -37,6 +37,8 @@ export interface Scene {
   /** Tokens of the owner that are no good any more. */
   readonly revokedPat: string;
   readonly expiredPat: string;
+  /** A JWT of theirs whose session has ended. */
+  readonly endedJwt: string;
   readonly ownerSession: { readonly token: string; readonly cookie: string };
   /** A signing key that the service trusts, so that a forged token has no fault but the one under test. */
   readonly key: { readonly id: string; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
@@ -65,16 +67,26 @@ export async function setScene(): Promise<Scene> {
     suspended: await suspendedHousehold(service),
     gone: await goneUser(service),
   };
+  const endedJwt = await endedJwtOf(service, scene.owner.user);
   const revoked = await mint(scene.owner.user, { name: 'revoked' });
   await scene.owner.user.delete(`/api/v1/auth/tokens/${revoked.id}`).expect(200);
   for (const { user } of [scene.lapsed, scene.lapsedStranger]) {
     await service.app.get(Subscriptions).grant(user.id, 'expired', null);
   }
-  return { ...scene, revokedPat: revoked.token };
+  return { ...scene, endedJwt, revokedPat: revoked.token };
 }
 
 export async function mint(user: TestUser, body: object): Promise<{ id: string; token: string }> {
   return (await user.post('/api/v1/auth/tokens').send(body).expect(201)).body;
+}
+
+async function endedJwtOf(service: TestService, { id, email }: TestUser): Promise<string> {
+  const { token } = await TestUser.logIn(service.url, 'again', email);
+  const [, claims = ''] = token.split('.');
+  const { sid } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sid: string };
+  await service.app.get(UserSessions).end(id, sid, { actor: 'user' });
+  await service.app.get(EndedSessions).look();
+  return token;
 }
 
 /** A workspace with nothing in it, whatever the user's subscription says. */

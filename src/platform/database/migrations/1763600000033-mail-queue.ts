@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Mails that have not been sent. A row has no text and no link, only the name of a template and its parameters. Addresses of
- * the accounts that are there count as confirmed: nobody had a way to confirm one.
+ * Mails that have not been sent. A row has no text and no link, only the name of a template and its parameters. Addresses that
+ * nobody has confirmed stay so.
  */
 export class MailQueue1763600000033 implements MigrationInterface {
   readonly name = 'MailQueue1763600000033';
@@ -21,8 +21,6 @@ export class MailQueue1763600000033 implements MigrationInterface {
       );
       CREATE INDEX mail_queue_due ON mail_queue (due_at);
       CREATE INDEX mail_queue_user ON mail_queue (user_id);
-
-      UPDATE users SET email_verified = true WHERE NOT email_verified;
     `);
   }
 

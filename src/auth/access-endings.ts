@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../audit/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { statement, type Tx } from '../platform/database/index.js';
+import { EventBus } from '../platform/events/index.js';
+import { factorStatements, pendingSignInStatements } from './factors/index.js';
+import { revokeLinks } from './mail-links.js';
+import { TOKEN_REVOKED } from './token-secrets.js';
+
+/** What becomes of credentials: `asked` ends them if the user wishes so. */
+type Fate = 'ends' | 'stays' | 'asked';
+
+/** What happens to the session of the request: `renewed` continues under a new id, so that its JWTs end. */
+type OwnFate = 'ends' | 'stays' | 'renewed';
+
+interface Effects {
+  readonly ownSession: OwnFate;
+  readonly otherSessions: Fate;
+  /** Links in mails that have not been used; those that only confirm an address may stay. */
+  readonly links: 'ends' | 'stays' | 'but-verification';
+  readonly accessTokens: Fate;
+  readonly passkeys: Fate;
+  readonly factor: Fate;
+  readonly password: Fate;
+}
+
+const NOTHING: Effects = {
+  ownSession: 'stays',
+  otherSessions: 'stays',
+  links: 'stays',
+  accessTokens: 'stays',
+  passkeys: 'stays',
+  factor: 'stays',
+  password: 'stays',
+};
+
+const ALL_SESSIONS: Effects = {
+  ...NOTHING,
+  ownSession: 'ends',
+  otherSessions: 'ends',
+  links: 'but-verification',
+};
+
+/**
+ * What ends when something happens to an account: docs/guide/security-model.md shows this table, and a test tries every cell. JWTs,
+ * sockets, one-time tokens and key sessions are not in it: they end with the session or the access token that they came from.
+ * Sign-ins that wait for a code end with the other sessions.
+ */
+export const ENDINGS = {
+  /** By the owner, who knows the current password. */
+  'password-changed': {
+    ...ALL_SESSIONS,
+    ownSession: 'renewed',
+    accessTokens: 'asked',
+  },
+  /** By a link in a mail, for an address that was confirmed before. */
+  'password-reset': { ...ALL_SESSIONS, accessTokens: 'asked' },
+  'password-reset-by-operator': ALL_SESSIONS,
+  /** By somebody who did not show that the account's password is theirs: whoever made the account may be somebody else. */
+  'first-proof': {
+    ...ALL_SESSIONS,
+    links: 'ends',
+    accessTokens: 'ends',
+    passkeys: 'ends',
+    factor: 'ends',
+    password: 'ends',
+  },
+  'email-changed': { ...NOTHING, links: 'ends' },
+  'provider-unlinked': { ...ALL_SESSIONS, ownSession: 'stays' },
+  'factors-reset-by-operator': { ...ALL_SESSIONS, passkeys: 'ends', factor: 'ends' },
+  'signed-out-everywhere': { ...ALL_SESSIONS, ownSession: 'stays' },
+} as const satisfies Readonly<Record<string, Effects>>;
+
+export type Ending = keyof typeof ENDINGS;
+
+/** A session that is acting, or the wish to revoke access tokens where the table says `asked`. */
+interface Circumstances {
+  /** The session of the request; without one, every session is another one. */
+  readonly ownSession?: string | null;
+  /** A new token for a session that is renewed; without one it keeps its token. */
+  readonly newSessionToken?: string | null;
+  readonly revokesAccessTokens?: boolean;
+}
+
+export interface Ended {
+  /** How many sessions had not expired. */
+  readonly sessions: number;
+  /** The ids of the revoked access tokens. */
+  readonly accessTokens: readonly string[];
+}
+
+const statements = {
+  /** The value of a one-time token is the token of the session that it opens. */
+  endSessions: statement(
+    'access_endings.end_sessions',
+    `WITH ended AS (
+       DELETE FROM auth_sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2 RETURNING token, expires_at
+     ), forgotten AS (
+       DELETE FROM auth_verifications
+       WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)
+     )
+     SELECT count(*)::integer AS sessions FROM ended WHERE expires_at > $3`,
+  ),
+
+  renewSession: statement(
+    'access_endings.renew_session',
+    'UPDATE auth_sessions SET id = gen_random_uuid(), token = coalesce($3, token) WHERE user_id = $1 AND id = $2',
+  ),
+
+  revokeTokens: statement(
+    'access_endings.revoke_tokens',
+    'UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
+  ),
+};
+
+export const removePassword = statement(
+  'access_endings.remove_password',
+  `DELETE FROM auth_accounts WHERE user_id = $1 AND provider_id = 'credential'`,
+);
+
+/** Ends what `ENDINGS` says when something happens to an account. */
+@Injectable()
+export class AccessEndings {
+  constructor(
+    private readonly clock: Clock,
+    private readonly bus: EventBus,
+    audit: AuditLog,
+  ) {
+    // The identity library ends sessions by itself. What a thief has begun in one must not go on: a link to another address.
+    audit.onRecord(async ({ action, userId }, run) => {
+      if (action !== 'sessions.ended') return;
+      await revokeLinks(run, userId, clock.now(), 'verify-email');
+      await run.run(pendingSignInStatements.end, [userId]);
+    });
+  }
+
+  /** In the transaction of the change. The caller holds the user's lock, and calls `announce` after the commit. */
+  async end(
+    tx: Tx,
+    userId: string,
+    ending: Ending,
+    { ownSession = null, newSessionToken = null, revokesAccessTokens = false }: Circumstances = {},
+  ): Promise<Ended> {
+    const effects: Effects = ENDINGS[ending];
+    const now = this.clock.now();
+    const applies = (fate: Fate): boolean => fate === 'ends' || (fate === 'asked' && revokesAccessTokens);
+    if (applies(effects.password)) await tx.run(removePassword, [userId]);
+    if (applies(effects.factor)) await tx.run(factorStatements.remove, [userId, now]);
+    if (applies(effects.passkeys)) await tx.run(factorStatements.removePasskeys, [userId]);
+    if (effects.links !== 'stays')
+      await revokeLinks(tx, userId, now, effects.links === 'ends' ? undefined : 'verify-email');
+    const sessions = applies(effects.otherSessions)
+      ? await this.endSessions(tx, userId, effects.ownSession === 'ends' ? null : ownSession, now)
+      : 0;
+    if (effects.ownSession === 'renewed' && ownSession !== null)
+      await tx.run(statements.renewSession, [userId, ownSession, newSessionToken]);
+    const revoked = applies(effects.accessTokens)
+      ? await tx.run<{ id: string }>(statements.revokeTokens, [userId, now])
+      : [];
+    return { sessions, accessTokens: revoked.map(({ id }) => id) };
+  }
+
+  /** Has every instance close the sockets of revoked access tokens; those of ended sessions close by themselves. */
+  announce({ accessTokens }: Ended): void {
+    for (const key of accessTokens) this.bus.publish({ topic: TOKEN_REVOKED, key });
+  }
+
+  private async endSessions(tx: Tx, userId: string, kept: string | null, now: Date): Promise<number> {
+    await tx.run(pendingSignInStatements.end, [userId]);
+    const [ended] = await tx.run<{ sessions: number }>(statements.endSessions, [userId, kept, now]);
+    return ended?.sessions ?? 0;
+  }
+}
