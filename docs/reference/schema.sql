@@ -691,7 +691,8 @@ CREATE OR REPLACE FUNCTION note_ended_session()
  LANGUAGE plpgsql
 AS $function$
       BEGIN
-        INSERT INTO ended_sessions (session_id) VALUES (OLD.id) ON CONFLICT DO NOTHING;
+        INSERT INTO ended_sessions (session_id)
+        SELECT OLD.id WHERE EXISTS (SELECT FROM users WHERE id = OLD.user_id) ON CONFLICT DO NOTHING;
         RETURN NULL;
       END $function$;
 

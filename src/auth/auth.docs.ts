@@ -41,7 +41,7 @@ export const DEV_LOGIN_DOCS = {
       headers: { 'X-Dev-Login-Key': { description: 'The DEV_LOGIN_KEY of the service.', isRequired: true } },
       answers: {
         200: json('the token', LOGGED_IN),
-        403: 'dev-login is not enabled, the key is wrong, or the account is suspended',
+        403: 'dev-login is not enabled, the key is wrong, or the account is suspended or has a second factor',
       },
     },
   },

@@ -266,7 +266,7 @@ export const IDENTITY_DOCS = {
         },
         'GET token': {
           id: 'identity.getToken',
-          summary: `Get a service JWT for the session, valid for ${JWT_MINUTES} minutes`,
+          summary: `Get a service JWT for the session, valid for ${JWT_MINUTES} minutes while the session lasts`,
           ...SESSION_NEEDED,
           answers: {
             200: json('an RS256 JWT', objectOf<{ token: string }>({ token: STRING })),

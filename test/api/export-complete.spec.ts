@@ -51,6 +51,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   blob_leftovers: OF_THE_SERVICE,
   blob_stores: OF_THE_SERVICE,
   doctor_runs: OF_THE_SERVICE,
+  ended_sessions: SHORT_LIVED,
   instances: OF_THE_SERVICE,
   invitations: 'of addresses that have no account',
   job_runs: OF_THE_SERVICE,

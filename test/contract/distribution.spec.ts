@@ -283,7 +283,8 @@ describe("a workspace's rows can be distributed by its id", () => {
     const names = /\b(?:workspace_id|w\.id) = (?:ANY \()?p_workspace\b|(?:SELECT|VALUES \() ?p_workspace\b/g;
     for (const sql of statements)
       expect([sql, sql.match(names)?.length]).toEqual([sql, sql.match(places)?.length]);
-    for (const { name } of functions) expect(document).toContain(`\`${name}\``);
+    for (const { name } of functions.filter(({ source }) => touches(source)))
+      expect(document).toContain(`\`${name}\``);
   });
 
   it('the statements without it are documented, and so are those that lock rows', () => {

@@ -493,7 +493,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** Get a service JWT for the session, valid for 15 minutes */
+    /** Get a service JWT for the session, valid for 15 minutes while the session lasts */
     get: operations['identity.getToken'];
     put?: never;
     post?: never;
@@ -5470,7 +5470,7 @@ export interface operations {
           'application/json': components['schemas']['ApiError'];
         };
       };
-      /** @description dev-login is not enabled, the key is wrong, or the account is suspended */
+      /** @description dev-login is not enabled, the key is wrong, or the account is suspended or has a second factor */
       403: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
