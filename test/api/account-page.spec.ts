@@ -93,7 +93,7 @@ describe('GET /account', () => {
       'SELECT token FROM auth_sessions WHERE user_id = $1',
       [user.id],
     );
-    expect(sessions.length).toBe(2);
+    expect(sessions.length).toBe(3); // one of dev-login
     for (const { token } of sessions) expect(text).not.toContain(token);
   });
 });

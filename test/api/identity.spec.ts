@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
 import supertest from 'supertest';
+import { AuditLog } from '../../src/audit/index.js';
 import { SigningKeys } from '../../src/auth/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
@@ -17,6 +18,7 @@ import {
   type TestService,
   TestSocket,
 } from '../kit/index.js';
+import { giveFactor } from '../kit/administrators.js';
 import { waitPatiently } from '../kit/patient-locks.js';
 import { sendRaw } from '../kit/raw-http.js';
 
@@ -711,6 +713,15 @@ describe('POST /api/v1/auth/dev-login', () => {
       email: 'case@example.org',
       name: 'First',
     });
+  });
+
+  it('passes over no second factor, and is in the audit log', async () => {
+    const { body } = await devLogin({ email: 'factor@example.org', name: 'Factor' }).expect(200);
+    const events = await service.app.get(AuditLog).ofUser(body.userId, 10);
+    expect(events.map(({ action }) => action)).toEqual(['sign-in.development']);
+    await giveFactor(service, { id: body.userId });
+    const refused = await devLogin({ email: 'factor@example.org', name: 'Factor' }).expect(403);
+    expect(refused.body).toEqual({ error: 'the account has a second factor: sign in with it' });
   });
 
   it('finds a user who signed up', async () => {

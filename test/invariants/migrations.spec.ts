@@ -100,6 +100,13 @@ const waits = (statement: string): Promise<void> =>
      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%${statement}%'`,
   );
 
+it('confirms no address that nobody has confirmed', async () => {
+  await database.query('UPDATE users SET email_verified = false WHERE id = $1', [ANN]);
+  await migrateTo(ALL);
+  const users = await database.query('SELECT email_verified FROM users');
+  expect(users).toEqual([{ email_verified: false }]);
+});
+
 describe('the usage of documents, in an upgrade', () => {
   it('counts the bytes of kept versions, each blob once, including those that no version was left out of', async () => {
     await database.query(

@@ -93,8 +93,8 @@ export const ACCESS_MUTANTS = [
     name: 'JWT without an end',
     promise: 'A JWT without an exp is refused.',
     file: 'src/auth/jwt-verifier.ts',
-    find: "requiredClaims: ['exp', 'sub'],",
-    replace: "requiredClaims: ['sub'],",
+    find: "requiredClaims: ['exp', 'sub', 'sid'],",
+    replace: "requiredClaims: ['sub', 'sid'],",
     tests: [['test/api/identity.spec.ts', 'no exp']],
   },
   {

@@ -113,9 +113,9 @@ export const ADMIN_MUTANTS = [
   {
     name: 'one-time tokens of ended sessions',
     promise: 'Ending all sign-ins of an account ends the one-time tokens of its apps.',
-    file: 'src/auth/user-sessions.ts',
-    find: 'id IS DISTINCT FROM $2 RETURNING',
-    replace: 'id = $2 RETURNING',
+    file: 'src/auth/access-endings.ts',
+    find: "identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)",
+    replace: "identifier LIKE 'one-time-token:%' AND false",
     tests: [[ACTIONS, 'ends all sign-ins']],
   },
   {

@@ -46,9 +46,9 @@ export const MAIL_MUTANTS = [
   {
     name: 'links outlive a change of the password',
     promise: 'A change of the password ends the links for a new one.',
-    file: 'src/auth/password-change.ts',
-    find: "await revokeLinks(tx, user.id, this.clock.now(), 'verify-email');",
-    replace: '',
+    file: 'src/auth/access-endings.ts',
+    find: "if (effects.links !== 'stays')",
+    replace: "if (effects.links === 'ends')",
     tests: [[RECOVERY, 'stops working when']],
   },
   {

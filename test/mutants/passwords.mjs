@@ -76,8 +76,9 @@ export const PASSWORD_MUTANTS = [
     name: 'change of the password leaves the thief in',
     promise: 'A password change ends all other sessions, whatever the request contains.',
     file: 'src/auth/password-change.ts',
-    find: 'await tx.run(changeStatements.endOthers, [user.id, sessionId]);',
-    replace: 'if (change.newSessionToken) await tx.run(changeStatements.endOthers, [user.id, sessionId]);',
+    find: "const ended = await this.endings.end(tx, user.id, 'password-changed', circumstances);",
+    replace:
+      "const ending = newSessionToken ? 'password-changed' : 'email-changed';\n      const ended = await this.endings.end(tx, user.id, ending, circumstances);",
     tests: [[PASSWORDS, 'ends all other sessions and their one-time tokens']],
   },
   {

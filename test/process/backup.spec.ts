@@ -30,7 +30,7 @@ let notes: TestWorkspace;
 let doomed: TestWorkspace;
 /** Every version there was before the backup began: path and id → content. */
 const written = new Map<string, { path: string; versionId: string; content: string }>();
-const seen = { head: 0, checkpoints: [] as unknown[], assets: new Map<string, Buffer>() };
+const seen = { head: 0, pat: '', checkpoints: [] as unknown[], assets: new Map<string, Buffer>() };
 let backup: string;
 let created: Record<string, unknown>;
 
@@ -72,6 +72,8 @@ async function fill(): Promise<void> {
   for (let file = 0; file < 20; file++) await doomed.put(`file-${file}`, contentOf(2 * INLINE)).expect(201);
   seen.head = (await notes.status()).cursor;
   seen.checkpoints = await notes.checkpoints();
+  const minted = await alice.post('/api/v1/auth/tokens').send({ name: 'laptop' }).expect(201);
+  seen.pat = minted.body.token;
 }
 
 const environmentOf = ({ database, dataDir }: TestService): ProcessEnv => ({
@@ -131,7 +133,9 @@ async function expectWhole(database: TestDatabase, env: ProcessEnv): Promise<voi
       `SELECT FROM storage_accounts s WHERE used_bytes <> (SELECT coalesce(sum(a.size), 0) FROM assets a JOIN workspaces w ON w.id = a.workspace_id WHERE w.user_id = s.user_id)`,
     );
     expect(drift).toBeUndefined();
-    expect(await database.query('SELECT FROM auth_sessions')).toEqual([]);
+    expect(await database.query('SELECT FROM auth_sessions')).toHaveLength(1); // that of `again`
+    await alice.at(service.url).get('/api/v1/workspaces').expect(401); // the key that signed its JWT is not in the backup
+    await alice.at(service.url, seen.pat).get('/api/v1/workspaces').expect(200);
   } finally {
     await service.close();
   }
