@@ -30,7 +30,7 @@ const runsOf = async (name: string): Promise<JobRun[]> => (await runs()).filter(
 describe('the nightly jobs', () => {
   const NAMES = [
     ...['retention', 'blobs', 'workspaces', 'subscriptions', 'payment-events', 'cancellations'],
-    ...['idempotency-keys', 'one-time-tokens', 'sessions', 'presence', 'rate-limits'],
+    ...['idempotency-keys', 'one-time-tokens', 'sessions', 'ended-sessions', 'presence', 'rate-limits'],
     ...['wrong-passwords', 'known-networks', 'audit-events', 'invitations'],
   ];
 
