@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../config/index.js';
-import { BadRequest, bodyChunks, JsonAroundText, type Place, placesOf, WorkSlot } from '../platform/http/index.js';
+import {
+  BadRequest,
+  bodyChunks,
+  JsonAroundText,
+  type Place,
+  placesOf,
+  WorkSlot,
+} from '../platform/http/index.js';
 import { FreeSpace } from '../storage/index.js';
 import { JsonText } from './json-text.js';
 import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';

@@ -70,9 +70,7 @@ export class BatchesController {
     const slot = this.slotOf(principal);
     const held = (received: number): number => Math.min(received, HELD_BYTES);
     const read = (place: Place): AsyncIterable<Buffer> => bodyChunks(raw, UPLOAD_BODY_LIMIT, { place, held });
-    return this.uploads
-      .upload({ workspace, deviceId, beforeGroup, slot }, read)
-      .finally(() => slot.rest());
+    return this.uploads.upload({ workspace, deviceId, beforeGroup, slot }, read).finally(() => slot.rest());
   }
 
   @Transfer()

@@ -3,7 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { InFlightRequests, noteFault, ServiceUnavailable, whileRead, WorkSlot } from '../platform/http/index.js';
+import {
+  InFlightRequests,
+  noteFault,
+  ServiceUnavailable,
+  whileRead,
+  WorkSlot,
+} from '../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { AccountExport } from './account-export.js';
 

@@ -2,7 +2,9 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import supertest from 'supertest';
 import { Subscriptions } from '../../src/billing/index.js';
-import { InFlightRequests } from '../../src/platform/http/index.js';
+import { WebhookController } from '../../src/billing/webhook.controller.js';
+import { InFlightRequests, networkKey } from '../../src/platform/http/index.js';
+import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { checksums } from '../kit/checksums.js';
 import { BASE_URL, eventually, startService, type TestService, type TestUser } from '../kit/index.js';
@@ -257,6 +259,25 @@ describe('a body that does not come', () => {
     expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([408]));
     for (const socket of sockets) socket.destroy();
     await eventually(() => expect(waiting.size).toBe(0));
+  });
+});
+
+describe('an event that waits for a slot', () => {
+  it('takes turns with those of other networks', async () => {
+    const { bodies } = service.app.get(WebhookController, { strict: false }) as unknown as {
+      bodies: FairSemaphore;
+    };
+    const body = JSON.stringify(eventOf('ping', NOW, {}));
+    const post = (): supertest.Test => postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) });
+    const timers = holdTimers(5_000, 5_000); // the wait for a slot
+    const held = await Promise.all(Array.from({ length: 16 }, () => bodies.take(networkKey('127.0.0.1'))));
+    const waiting = post().expect(200);
+    const answered = waiting.then(() => undefined);
+    await eventually(() => expect(bodies.queued).toBe(1));
+    await post().set('X-Forwarded-For', '203.0.113.7').expect(200);
+    for (const release of held) release();
+    timers.release();
+    await answered;
   });
 });
 

@@ -112,7 +112,11 @@ export class InFlightRequests {
     const readers = new UnreadByNetwork();
     for (const response of this.responses) {
       const { socket } = response.req;
-      readers.add((response as Answer)[NETWORK] ?? networkKey(socket.remoteAddress), socket, unreadBytes(response));
+      readers.add(
+        (response as Answer)[NETWORK] ?? networkKey(socket.remoteAddress),
+        socket,
+        unreadBytes(response),
+      );
     }
     for (const socket of this.sockets)
       readers.add(networkKey(socket.remoteAddress), socket, socket.writableLength);
@@ -187,7 +191,10 @@ class UnreadByNetwork {
 
   /** The connection with the most bytes of the network with the most; none when there are no more. */
   takeLargest(): [Socket | undefined, number] {
-    const largest = [...this.networks.values()].reduce((most, one) => (one.bytes > most.bytes ? one : most), NOTHING);
+    const largest = [...this.networks.values()].reduce(
+      (most, one) => (one.bytes > most.bytes ? one : most),
+      NOTHING,
+    );
     const [connection, bytes] = [...largest.connections].reduce<[Socket | undefined, number]>(
       (most, one) => (one[1] > most[1] ? one : most),
       [undefined, 0],

@@ -8,8 +8,7 @@ export const LOOK_EVERY_MS = 5_000;
 export const LOOKS_OF_INTERVAL = 6;
 
 /** Bounds of all waiting clients together. A waiting request costs some 30 KiB, without the bytes that are held for it. */
-export const MOST_WAITING = 4_000;
-export const MOST_HELD_BYTES = 192 * 1024 * 1024;
+const MOST = { clients: 4_000, heldBytes: 192 * 1024 * 1024 };
 
 /** The clients of one account or one network. */
 interface Holder {
@@ -44,6 +43,11 @@ export class WaitingClient {
 
   get heldBytes(): number {
     return this.held;
+  }
+
+  /** Bytes that were sent or read since it is waited for. */
+  get progress(): number {
+    return this.bytes;
   }
 
   /** Bytes in each look so far, beginning with those of one interval: a client that has just come is not slow. */
@@ -108,13 +112,15 @@ const ofServers = new WeakMap<Server, WaitingClients>();
  * way. Waiting has a least pace and bounds of its own. Beyond a bound, the account or the network that has the most loses its
  * slowest client, so that a thousand slow clients of a few cost others nothing.
  */
-export class WaitingClients {
+export class WaitingClients implements Iterable<WaitingClient> {
+  readonly most = { ...MOST };
   /** How many were dropped, by cause. */
   readonly dropped: Record<Cause, number> = { pace: 0, room: 0 };
   private readonly all = new Set<WaitingClient>();
   private readonly holders = new Map<string, Holder>();
   private held = 0;
   private silentBodies = 0;
+  private timer: NodeJS.Timeout | undefined;
 
   /** The clients of the server that received a request; undefined for a request that no server received. */
   static of({ socket }: IncomingMessage): WaitingClients | undefined {
@@ -138,14 +144,25 @@ export class WaitingClients {
   /** Looks after the clients of a server until it is closed. */
   watch(server: Server): void {
     ofServers.set(server, this);
-    const timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
-    server.once('close', () => clearInterval(timer));
+    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+    server.once('close', () => this.stopLooking());
+  }
+
+  /** From now on, nobody is dropped for their pace. */
+  stopLooking(): void {
+    clearInterval(this.timer);
+  }
+
+  [Symbol.iterator](): Iterator<WaitingClient> {
+    return this.all[Symbol.iterator]();
   }
 
   /** Call it within the scope of the client's request. */
   enter(isBody: boolean, onDrop: (cause: Cause) => void): WaitingClient {
     const scope = requestScope.getStore();
-    const keys = scope ? [scope.network, ...(scope.userId === undefined ? [] : [`user:${scope.userId}`])] : [];
+    const keys = scope
+      ? [scope.network, ...(scope.userId === undefined ? [] : [`user:${scope.userId}`])]
+      : [];
     const client = new WaitingClient(this, keys, isBody, onDrop);
     this.all.add(client);
     for (const key of keys) {
@@ -153,7 +170,7 @@ export class WaitingClients {
       this.holders.set(key, holder);
       holder.clients.add(client);
     }
-    if (this.all.size > MOST_WAITING) this.dropSlowest(({ clients }) => clients.size, 0);
+    if (this.all.size > this.most.clients) this.dropSlowest(({ clients }) => clients.size, 0);
     return client;
   }
 
@@ -170,7 +187,7 @@ export class WaitingClients {
   noteHeld(client: WaitingClient, more: number): void {
     this.held += more;
     for (const holder of this.holdersOf(client)) holder.heldBytes += more;
-    while (more > 0 && this.held > MOST_HELD_BYTES && this.dropSlowest(({ heldBytes }) => heldBytes, 1));
+    while (more > 0 && this.held > this.most.heldBytes && this.dropSlowest(({ heldBytes }) => heldBytes, 1));
   }
 
   delete(client: WaitingClient): void {
