@@ -125,7 +125,6 @@ describe('the least pace of a body', () => {
 
   it('is not kept by a client that sends a byte less in one of them: 408, and the connection is closed', async () => {
     const socket = begunPull(alice, path, 3 * LEAST_BYTES);
-    const answer = received(socket);
     await progressed(0);
     socket.write(Buffer.alloc(LEAST_BYTES, ' '));
     await progressed(LEAST_BYTES);
@@ -135,8 +134,7 @@ describe('the least pace of a body', () => {
     looks(LOOKS_OF_INTERVAL - 1);
     expect(waiting.size).toBe(1);
     looks(1);
-    socket.end();
-    const { status, headers, body } = answerOf(await answer);
+    const { status, headers, body } = await earlyAnswer(socket);
     expect([status, JSON.parse(body)]).toEqual([408, { error: 'the request body took too long' }]);
     expect(headers['connection']).toBe('close');
   });

@@ -32,14 +32,6 @@ export const BATCH_MUTANTS = [
     tests: [[RACES, 'ends it']],
   },
   {
-    name: 'group of a batch written after its answer',
-    promise: 'No group is written after a batch has been answered with 408.',
-    file: CONTROLLER,
-    find: '      late.signal.throwIfAborted();\n',
-    replace: '',
-    tests: [[LIMITS, 'gets no group written after']],
-  },
-  {
     name: 'path of a batch decided twice',
     promise: 'A batch changes a path at most once.',
     file: UPLOAD,
@@ -135,8 +127,8 @@ export const BATCH_MUTANTS = [
     name: 'batch received without room on the disk',
     promise: 'A batch is refused before its body is read while the disk has reached its reserve.',
     file: UPLOAD,
-    find: 'return this.space.during(() => this.uploadGroups(batch, body));',
-    replace: 'return this.uploadGroups(batch, body);',
+    find: 'return this.space.during((place) => this.uploadGroups(batch, read(placesOf(place, batch.slot))));',
+    replace: 'return this.uploadGroups(batch, read(batch.slot ?? placesOf));',
     tests: [[LIMITS, 'before its body is read']],
   },
   {
