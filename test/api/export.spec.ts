@@ -317,9 +317,8 @@ describe('who may export, and when', () => {
   });
 
   it('holds no slot while its client does not read', async () => {
-    const { slots } = service.app.get(ExportDownload, { strict: false }) as unknown as {
-      slots: FairSemaphore;
-    };
+    const exports: unknown = service.app.get(ExportDownload, { strict: false });
+    const { slots } = exports as { slots: FairSemaphore };
     const user = await service.user('reads-slowly');
     await (await user.workspace()).put('YQ', LARGE).expect(201);
     const begun = await begin(user);

@@ -264,9 +264,8 @@ describe('a body that does not come', () => {
 
 describe('an event that waits for a slot', () => {
   it('takes turns with those of other networks', async () => {
-    const { bodies } = service.app.get(WebhookController, { strict: false }) as unknown as {
-      bodies: FairSemaphore;
-    };
+    const controller: unknown = service.app.get(WebhookController, { strict: false });
+    const { bodies } = controller as { bodies: FairSemaphore };
     const body = JSON.stringify(eventOf('ping', NOW, {}));
     const post = (): supertest.Test => postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) });
     const timers = holdTimers(5_000, 5_000); // the wait for a slot
