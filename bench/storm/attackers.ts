@@ -9,7 +9,7 @@ import { serve } from './worker.js';
 /** For each attack, its outcomes and how often each occurred. */
 export type Tallies = Record<string, Record<string, number>>;
 
-export interface Orders extends Pick<Scene, 'target' | 'hostile' | 'possessions'> {
+export interface Orders extends Pick<Scene, 'target' | 'hostile' | 'accomplices' | 'possessions'> {
   /** Names of attacks; all when empty. */
   readonly only: readonly string[];
 }

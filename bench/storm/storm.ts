@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Accomplice, makeAccomplices } from './accomplices.js';
 import { type Arena, type ArenaOptions, openArena } from './arena.js';
 import type { Orders, Tallies } from './attackers.js';
 import { fill, fillArchive, type Possessions } from './fill.js';
@@ -34,6 +35,7 @@ export class Storm {
     private readonly attackers: Worker,
     private readonly witnesses: Witnesses,
     private readonly hostile: Person,
+    private readonly accomplices: readonly Accomplice[],
   ) {}
 
   static async open(options: ArenaOptions & { users: number }): Promise<Storm> {
@@ -45,7 +47,9 @@ export class Storm {
       for (const archive of archives) await fillArchive(database, archive);
       await users.call('mark');
       const witnesses = await Witnesses.at(arena);
-      return new Storm(arena, users, attackers, witnesses, await signUp(target, 'hostile', 0));
+      const accomplices = await makeAccomplices(target);
+      const hostile = await signUp(target, 'hostile', 0);
+      return new Storm(arena, users, attackers, witnesses, hostile, accomplices);
     } catch (error) {
       await Promise.all([users.stop(), attackers.stop()]);
       await arena.close();
@@ -63,12 +67,12 @@ export class Storm {
 
   /** Runs users and attackers. @param only names of attacks; all when empty */
   async blow(seconds: number, only: readonly string[] = []): Promise<Blown> {
-    const { arena, hostile } = this;
+    const { arena, hostile, accomplices } = this;
     const possessions = await fill(arena.database, hostile.userId, this.upload, this.possessions);
     this.possessions = possessions;
     await this.users.call('enter', 'storm');
     await this.users.call('start');
-    const orders: Orders = { target: arena.target, hostile, possessions, only };
+    const orders: Orders = { target: arena.target, hostile, accomplices, possessions, only };
     await this.attackers.call('start', orders);
     await pause(seconds * 1000);
     const [report, after] = await Promise.all([this.users.call<Report>('stop'), this.quiet()]);

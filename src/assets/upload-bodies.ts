@@ -32,8 +32,8 @@ export class UploadBodies {
 
   /** @throws NoRoom, before anything is read, when the disk has no room for uploads; and whatever `use` throws */
   lend<T>(request: IncomingMessage, userId: string, use: (body: UploadBody) => Promise<T>): Promise<T> {
-    return this.space.during((count) =>
-      use(new UploadBody(bodyChunks(request, UPLOAD_BODY_LIMIT, count), this.slots, userId)),
+    return this.space.during((place) =>
+      use(new UploadBody(bodyChunks(request, UPLOAD_BODY_LIMIT, { place }), this.slots, userId)),
     );
   }
 }

@@ -4,10 +4,7 @@ import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 /** Notes with more plaintext bytes than this are large. */
 export const LARGE_NOTE_BYTES = 1024 * 1024;
 
-/**
- * A large note is in memory several times over while it is encrypted or decrypted. A slow client may hold its slot
- * for minutes.
- */
+/** A large note is in memory several times over while it is encrypted or decrypted. A slow client holds no slot. */
 const LIMITS = {
   atOnce: 3,
   waiting: 32,
@@ -31,6 +28,11 @@ export class LargeNotes {
    */
   acquire(userId: string, size: number): Promise<() => void> {
     if (size <= LARGE_NOTE_BYTES) return Promise.resolve(() => undefined);
+    return this.take(userId);
+  }
+
+  /** The same for a note that is large. */
+  take(userId: string): Promise<() => void> {
     return this.slots.take(userId);
   }
 }

@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../config/index.js';
-import { inTime } from '../platform/clock/index.js';
-import { BadRequest, bodyChunks, JsonAroundText, RequestTimeout } from '../platform/http/index.js';
-import { type Count, FreeSpace } from '../storage/index.js';
+import {
+  BadRequest,
+  bodyChunks,
+  JsonAroundText,
+  type Place,
+  placesOf,
+  WorkSlot,
+} from '../platform/http/index.js';
+import { FreeSpace } from '../storage/index.js';
 import { JsonText } from './json-text.js';
 import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';
 
@@ -60,9 +66,6 @@ export class NoteScanner {
 const ESCAPED = 6;
 const AROUND_BYTES = 64 * 1024;
 
-const SMALL_TIMEOUT_MS = 30_000;
-const LARGE_TIMEOUT_MS = 120_000;
-
 /** A request to write a note. */
 export interface NoteBody {
   /** The other members of the body, not validated yet. */
@@ -84,81 +87,54 @@ export class NoteBodies {
    * Reads a body and passes it to `use`; the content is wiped afterwards, even if it was incomplete or refused. It
    * may have up to MAX_FILE_BYTES.
    * @param userId the user who sends the body
-   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large notes arrive
+   * @throws BadRequest, PayloadTooLarge, RequestTimeout, ServiceUnavailable when too many large notes are processed
    * concurrently, NoRoom
    */
   lend<T>(request: IncomingMessage, userId: string, use: (body: NoteBody) => Promise<T>): Promise<T> {
-    return this.space.during((count) => this.readAndLend(request, userId, count, use));
+    return this.space.during((place) => this.readAndLend(request, userId, place, use));
   }
 
   private async readAndLend<T>(
     request: IncomingMessage,
     userId: string,
-    count: Count,
+    space: Place,
     use: (body: NoteBody) => Promise<T>,
   ): Promise<T> {
-    const held = new Held(this.largeNotes, userId);
     const scanner = new NoteScanner(this.configuration.maxFileBytes);
+    const slot = new LargeNoteSlot(scanner, () => this.largeNotes.take(userId));
     try {
-      return await use(await this.read(request, { scanner, held, count }));
+      return await use(await this.read(request, scanner, placesOf(space, slot)));
     } finally {
       scanner.wipe();
-      held.leave();
+      slot.rest();
     }
   }
 
-  private async read(
-    request: IncomingMessage,
-    { scanner, held, count }: { scanner: NoteScanner; held: Held; count: Count },
-  ): Promise<NoteBody> {
-    const { maxFileBytes } = this.configuration;
-    const reading = async (): Promise<NoteBody> => {
-      for await (const chunk of bodyChunks(request, maxFileBytes * ESCAPED + AROUND_BYTES, count)) {
-        await held.grow(scanner.size + chunk.length);
-        scanner.feed(chunk);
-      }
-      return scanner.end();
-    };
-    return inTime(isSmall(request) ? SMALL_TIMEOUT_MS : LARGE_TIMEOUT_MS, reading(), tooSlow);
+  /** A slow body holds no slot, only its bytes. */
+  private async read(request: IncomingMessage, scanner: NoteScanner, place: Place): Promise<NoteBody> {
+    const limit = this.configuration.maxFileBytes * ESCAPED + AROUND_BYTES;
+    const body = bodyChunks(request, limit, { place, held: (received) => received });
+    for await (const chunk of body) scanner.feed(chunk);
+    return scanner.end();
   }
 }
 
 /** A body's slot among the large notes, taken once it turns out to be large. */
-class Held {
-  private isLarge = false;
-  private hasLeft = false;
-  private giveBack: (() => void) | undefined;
+class LargeNoteSlot implements Place {
+  private readonly slot: WorkSlot;
 
   constructor(
-    private readonly largeNotes: LargeNotes,
-    private readonly userId: string,
-  ) {}
-
-  /** @throws RequestTimeout after `leave`, when no more bytes may be accepted */
-  async grow(size: number): Promise<void> {
-    this.refuseLate();
-    if (this.isLarge || size <= LARGE_NOTE_BYTES) return;
-    this.isLarge = true;
-    this.giveBack = await this.largeNotes.acquire(this.userId, size);
-    if (this.hasLeft) this.giveBack(); // the request timed out while waiting for its slot
-    this.refuseLate();
+    private readonly scanner: NoteScanner,
+    take: () => Promise<() => void>,
+  ) {
+    this.slot = new WorkSlot(take);
   }
 
-  leave(): void {
-    this.hasLeft = true;
-    this.giveBack?.();
+  work(bytes: number): Promise<void> | undefined {
+    return this.scanner.size + bytes > LARGE_NOTE_BYTES ? this.slot.work() : undefined;
   }
 
-  private refuseLate(): void {
-    if (this.hasLeft) throw tooSlow();
+  rest(): void {
+    this.slot.rest();
   }
-}
-
-/** According to Content-Length; a body without one may be large. */
-function isSmall({ headers }: IncomingMessage): boolean {
-  return Number(headers['content-length'] ?? Number.MAX_SAFE_INTEGER) <= LARGE_NOTE_BYTES;
-}
-
-function tooSlow(): RequestTimeout {
-  return new RequestTimeout('the request body took too long');
 }

@@ -1,10 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FairSemaphore, Queues } from '../platform/limits/index.js';
 
-/** How long the transfer of a batch may take: it holds up to three groups of items in memory meanwhile. */
-export const LONGEST_BATCH_MS = 120_000;
-
-/** Limits the batches that are transferred at once, and with them the memory that they take. */
+/** Limits the batches that are worked on at once. One whose client is silent is not. */
 @Injectable()
 export class BatchSlots extends FairSemaphore {
   constructor(queues: Queues) {

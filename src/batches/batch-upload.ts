@@ -4,7 +4,15 @@ import { WorkspaceAccess, WorkspaceClosed } from '../access/guards/index.js';
 import { COMMIT_BYTES, COMMIT_UPLOADS, Files, type Uploaded } from '../files/index.js';
 import { Configuration } from '../config/index.js';
 import { Database } from '../platform/database/index.js';
-import { ApiError, BadRequest, Conflict, PayloadTooLarge } from '../platform/http/index.js';
+import {
+  ApiError,
+  BadRequest,
+  Conflict,
+  PayloadTooLarge,
+  type Place,
+  placesOf,
+  type WorkSlot,
+} from '../platform/http/index.js';
 import { FreeSpace } from '../storage/index.js';
 import { batchStatements } from './batches.queries.js';
 import { type CborMap, cborMaps, contentIn, MAX_CONTENT_BYTES } from './cbor-maps.js';
@@ -45,6 +53,8 @@ export interface BatchUpload {
   readonly deviceId: string;
   /** Called before each group of items is written. @throws when the caller may not write any more */
   readonly beforeGroup: (items: number) => Promise<void>;
+  /** Held while the body arrives and while a group is written. */
+  readonly slot: WorkSlot;
 }
 
 /** Uploads of many files in one request. Items are committed in groups, each while the next one arrives unless it is large. */
@@ -68,9 +78,10 @@ export class BatchUploads {
    * batch again.
    * @throws NoRoom, before the body is read if there is no room then, PayloadTooLarge, BadRequest when the body is not a sequence
    * of maps, WorkspaceClosed, ServiceUnavailable, and the errors of the body and of `beforeGroup`
+   * @param read begins to read the body; its place is held while there is something to do for it
    */
-  async upload(batch: BatchUpload, body: AsyncIterable<Buffer>): Promise<BatchUploaded> {
-    return this.space.during(() => this.uploadGroups(batch, body));
+  async upload(batch: BatchUpload, read: (place: Place) => AsyncIterable<Buffer>): Promise<BatchUploaded> {
+    return this.space.during((place) => this.uploadGroups(batch, read(placesOf(place, batch.slot))));
   }
 
   private async uploadGroups(batch: BatchUpload, body: AsyncIterable<Buffer>): Promise<BatchUploaded> {
@@ -80,7 +91,7 @@ export class BatchUploads {
     try {
       for await (const group of groupsOf(body, results, this.mostOfItem)) {
         cursor = (await writing) ?? cursor;
-        writing = this.write(batch, group, results);
+        writing = batch.slot.during(() => this.write(batch, group, results));
         writing.catch(() => undefined); // thrown when it is awaited
         if (contentBytes(group) >= MOST_BESIDE_NEXT) await writing.catch(() => undefined);
       }

@@ -13,18 +13,18 @@ import {
 import { AccessCheckedInStatement, GeneralLimit } from '../access/guards/index.js';
 import { Documented } from '../api-docs/index.js';
 import { DeviceId } from '../files/index.js';
-import { inTime } from '../platform/clock/index.js';
 import {
-  bodyUntil,
-  InFlightRequests,
+  bodyChunks,
   JsonBody,
+  type Place,
   recheck,
-  RequestTimeout,
   sendChunks,
+  whileRead,
+  WorkSlot,
 } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { BatchDownloads } from './batch-download.js';
-import { BatchSlots, LONGEST_BATCH_MS } from './batch-slots.js';
+import { BatchSlots } from './batch-slots.js';
 import { BatchUploads, type BatchUploaded, MAX_BATCH_BYTES, MAX_ITEMS } from './batch-upload.js';
 import { BATCHES_DOCS, CBOR_SEQUENCE } from './batches.docs.js';
 import { BatchDownloadRequest } from './batches.dto.js';
@@ -32,6 +32,12 @@ import { BatchDownloadRequest } from './batches.dto.js';
 /** Fits 1,000 items with the longest paths. */
 const DOWNLOAD_BODY_LIMIT = 8 * 1024 * 1024;
 const UPLOAD_BODY_LIMIT = MAX_BATCH_BYTES + MAX_ITEMS * 8 * 1024;
+
+/** A batch has up to three groups of items in memory. */
+const HELD_BYTES = 3 * 1024 * 1024;
+
+/** A download that takes longer has no contents from then on: its client asks for them again. */
+const LONGEST_CONTENTS_MS = 60_000;
 
 /** Extension of the contract. */
 @Controller('api/v1/workspaces/:id/files')
@@ -44,7 +50,6 @@ export class BatchesController {
     private readonly downloads: BatchDownloads,
     private readonly slots: BatchSlots,
     private readonly limit: GeneralLimit,
-    private readonly inFlight: InFlightRequests,
   ) {}
 
   @Transfer()
@@ -52,27 +57,20 @@ export class BatchesController {
   @HttpCode(200)
   @Scopes('documents:write')
   @RequiresSubscription()
-  upload(
+  async upload(
     @CurrentPrincipal() principal: Principal,
     @CurrentWorkspace() workspace: WorkspaceRef,
     @DeviceId() deviceId: string,
     @Req() { raw }: FastifyRequest,
   ): Promise<BatchUploaded> {
-    const late = new AbortController();
     const beforeGroup = async (items: number): Promise<void> => {
       await recheck(raw);
       await this.limit.countTransfers(principal, items);
-      late.signal.throwIfAborted();
     };
-    return this.slots.during(principal.userId, () => {
-      const body = bodyUntil(late.signal, raw, UPLOAD_BODY_LIMIT);
-      const uploaded = this.uploads.upload({ workspace, deviceId, beforeGroup }, body);
-      return inTime(LONGEST_BATCH_MS, uploaded, () => {
-        const error = new RequestTimeout('the batch took too long: send fewer items');
-        late.abort(error);
-        return error;
-      });
-    });
+    const slot = this.slotOf(principal);
+    const held = (received: number): number => Math.min(received, HELD_BYTES);
+    const read = (place: Place): AsyncIterable<Buffer> => bodyChunks(raw, UPLOAD_BODY_LIMIT, { place, held });
+    return this.uploads.upload({ workspace, deviceId, beforeGroup, slot }, read).finally(() => slot.rest());
   }
 
   @Transfer()
@@ -88,13 +86,12 @@ export class BatchesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     await this.limit.countTransfers(principal, items.length);
-    const release = await this.slots.take(principal.userId);
-    const cut = setTimeout(() => reply.raw.destroy(), LONGEST_BATCH_MS);
-    this.inFlight.whenOver(reply.raw, () => {
-      clearTimeout(cut);
-      release();
-    });
-    const maps = this.downloads.maps(workspace, items, LONGEST_BATCH_MS / 2);
-    await sendChunks(request, reply, CBOR_SEQUENCE, maps);
+    const maps = this.downloads.maps(workspace, items, LONGEST_CONTENTS_MS);
+    const place = this.slotOf(principal);
+    await sendChunks(request, reply, CBOR_SEQUENCE, whileRead(reply.raw, maps, { place, held: HELD_BYTES }));
+  }
+
+  private slotOf({ userId }: Principal): WorkSlot {
+    return new WorkSlot(() => this.slots.take(userId));
   }
 }

@@ -65,7 +65,7 @@ export const BATCHES_DOCS = {
           objectOf<BatchUploaded>({ cursor: COUNT, results: arrayOf(RESULT) }),
         ),
         400: 'X-Device-Id is invalid, or the body is empty or not a CBOR sequence of maps',
-        408: 'the body takes more than two minutes',
+        408: 'the body arrives more slowly than the least pace',
         413: 'there are too many items, an item is too large, or all of them are',
       },
     },

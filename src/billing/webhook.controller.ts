@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Public, Unlimited } from '../access/index.js';
 import { Documented } from '../api-docs/index.js';
-import { BadRequest, networkKey, readBody } from '../platform/http/index.js';
+import { BadRequest, networkKey, readBody, WorkSlot } from '../platform/http/index.js';
 import { OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { WEBHOOK_DOCS } from './billing.docs.js';
@@ -32,10 +32,7 @@ function parseProviderJson(body: Buffer): Record<string, unknown> {
 
 const EVENT_LIMIT = 256 * 1024;
 
-/**
- * The provider sends an event's body in one piece. Slow strangers must not use up the slots of all other requests, or of the
- * provider.
- */
+/** The provider sends an event's body in one piece. Slow strangers hold no slot while they are silent. */
 const BODY_TIMEOUT_MS = 5_000;
 const BODIES = {
   atOnce: 32,
@@ -70,10 +67,15 @@ export class WebhookController {
   @Unlimited()
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
     this.signature.expected(request.headers);
-    const read = (): Promise<Buffer> => readBody(request.raw, EVENT_LIMIT, BODY_TIMEOUT_MS);
-    const body = await this.bodies.during(networkKey(request.ip), read);
-    this.signature.check(request.headers, body);
-    await this.events.receive(parseProviderJson(body));
+    const slot = new WorkSlot(() => this.bodies.take(networkKey(request.ip)));
+    try {
+      const body = await readBody(request.raw, EVENT_LIMIT, { place: slot, withinMs: BODY_TIMEOUT_MS });
+      this.signature.check(request.headers, body);
+      slot.rest();
+      await this.events.receive(parseProviderJson(body));
+    } finally {
+      slot.rest();
+    }
     return { received: true };
   }
 }

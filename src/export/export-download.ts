@@ -3,11 +3,25 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { InFlightRequests, noteFault, ServiceUnavailable } from '../platform/http/index.js';
+import {
+  InFlightRequests,
+  noteFault,
+  ServiceUnavailable,
+  whileRead,
+  WorkSlot,
+} from '../platform/http/index.js';
+import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { AccountExport } from './account-export.js';
 
-/** At once on this instance. An export holds a few MiB, and no connection while its client does not read. */
-const AT_ONCE = 16;
+/** Of exports that are read from the database and the store. One whose client does not read holds a few MiB and nothing else. */
+const LIMITS = {
+  atOnce: 16,
+  waiting: 128,
+  perOwner: { atOnce: 1, waiting: 1 },
+  waitMs: 10_000,
+  busy: 'too many exports are under way',
+};
+const HELD_BYTES = 4 * 1024 * 1024;
 const RETRY_AFTER_S = 60;
 
 /** An export whose client reads nothing for this long ends. */
@@ -17,13 +31,17 @@ const STALLED_MS = 5 * 60_000;
 @Injectable()
 export class ExportDownload {
   private readonly underWay = new Set<string>();
+  private readonly slots: FairSemaphore;
 
   constructor(
     private readonly accountExport: AccountExport,
     private readonly audit: AuditLog,
     private readonly inFlight: InFlightRequests,
     private readonly clock: Clock,
-  ) {}
+    queues: Queues,
+  ) {
+    this.slots = queues.open('exports', LIMITS);
+  }
 
   /**
    * Resolves when the response has started. A fault later closes the connection: a partial export never looks complete.
@@ -33,7 +51,11 @@ export class ExportDownload {
     this.checkRoom(userId);
     this.underWay.add(userId);
     this.inFlight.whenOver(reply.raw, () => this.underWay.delete(userId));
-    const chunks = await this.accountExport.begin(userId);
+    const place = new WorkSlot(() => this.slots.take(userId));
+    const chunks = whileRead(reply.raw, await place.during(() => this.accountExport.begin(userId)), {
+      place,
+      held: HELD_BYTES,
+    });
     await this.record(request, userId);
     const body = Readable.from(
       watched(request, chunks, () => body.destroy()),
@@ -54,8 +76,6 @@ export class ExportDownload {
         'an export of this account is under way: wait for it to end',
         RETRY_AFTER_S,
       );
-    if (this.underWay.size >= AT_ONCE)
-      throw new ServiceUnavailable('too many exports are under way', RETRY_AFTER_S);
   }
 
   private async record({ ip, headers }: FastifyRequest, userId: string): Promise<void> {

@@ -25,15 +25,15 @@ export class UploadAdmission {
   ): Promise<T> {
     const { maxFileBytes } = this.configuration;
     const length = declaredLength(request);
-    return this.space.during(async (count) => {
-      if (this.isLeftToWrite(length)) return use(bodyChunks(request, maxFileBytes, count));
+    return this.space.during(async (place) => {
+      if (this.isLeftToWrite(length)) return use(bodyChunks(request, maxFileBytes, { place }));
       const refuseAbove = await this.quota.foresee(upload, length);
       let received = 0;
-      const body = bodyChunks(request, maxFileBytes, (bytes) => {
+      const work = (bytes: number): Promise<void> | undefined => {
         refuseAbove((received += bytes));
-        return count(bytes);
-      });
-      return use(body);
+        return place.work(bytes);
+      };
+      return use(bodyChunks(request, maxFileBytes, { place: { ...place, work } }));
     });
   }
 

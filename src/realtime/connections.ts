@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
-import type { CloseCode } from './close-codes.js';
+import { CloseCode } from './close-codes.js';
 import type { Connection } from './socket-connection.js';
 
 const NONE: ReadonlySet<Connection> = new Set();
@@ -69,6 +69,21 @@ export class Connections implements Iterable<Connection> {
     take(this.perWorkspace, workspaceId, connection);
   }
 
+  /**
+   * Closes a socket of the user with the most, otherwise of the address with the most: the one that has not said hello, or was
+   * silent, for longest.
+   * @returns false when these have no more than the client that needs the room
+   */
+  makeRoomFor(userId: string, addressKey: string): boolean {
+    const idlest =
+      idlestOf(this.perUser, this.countOf(userId)) ??
+      idlestOf(this.perAddress, this.countOfAddress(addressKey));
+    if (!idlest) return false;
+    this.remove(idlest); // it makes room at once, and is closed later
+    idlest.close(CloseCode.tryAgainLater);
+    return true;
+  }
+
   /** The workspaces that have at least one socket. */
   workspaceIds(): string[] {
     return [...this.perWorkspace.keys()];
@@ -77,6 +92,20 @@ export class Connections implements Iterable<Connection> {
   closeWhere(isMeant: (connection: Connection) => boolean, code: CloseCode): void {
     for (const connection of this.all) if (isMeant(connection)) connection.close(code);
   }
+}
+
+/** Of the largest group, if it is larger than one of `own` would be. */
+function idlestOf(groups: ReadonlyMap<string, ReadonlySet<Connection>>, own: number): Connection | undefined {
+  let most: ReadonlySet<Connection> = NONE;
+  for (const group of groups.values()) if (group.size > most.size) most = group;
+  const [first, ...others] = most;
+  if (!first || most.size <= own + 1) return undefined;
+  return others.reduce((one, other) => (isIdler(other, one) ? other : one), first);
+}
+
+function isIdler(one: Connection, other: Connection): boolean {
+  if ((one.deviceId === undefined) !== (other.deviceId === undefined)) return one.deviceId === undefined;
+  return one.lastHeard < other.lastHeard;
 }
 
 function put(groups: Map<string, Set<Connection>>, key: string, connection: Connection): void {

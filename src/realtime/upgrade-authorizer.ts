@@ -72,8 +72,6 @@ export class UpgradeAuthorizer {
   requireRoom({ principal, workspaceId, addressKey: address }: Admission): void {
     this.requireOpen();
     const { connections, configuration } = this;
-    if (connections.size >= SOCKETS)
-      throw new ServiceUnavailable('this instance has reached its socket limit', ASK_AGAIN_AFTER_S);
     const hasLimits = configuration.rateLimitPerMinute > 0;
     if (
       (hasLimits && connections.countOfAddress(address) >= CONNECTIONS_PER_ADDRESS) ||
@@ -81,6 +79,8 @@ export class UpgradeAuthorizer {
       connections.of(workspaceId).size >= SOCKETS_PER_WORKSPACE
     )
       throw new TooManyRequests(ASK_AGAIN_AFTER_S);
+    if (connections.size >= SOCKETS && !connections.makeRoomFor(principal.userId, address))
+      throw new ServiceUnavailable('this instance has reached its socket limit', ASK_AGAIN_AFTER_S);
   }
 
   /** The client's address, as in `request.ip`. */

@@ -3,7 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { statfs } from 'node:fs/promises';
 import { Configuration } from '../config/index.js';
 import { remainingWalBytes } from '../platform/database/index.js';
-import { NoRoom } from '../platform/http/index.js';
+import { NoRoom, type Place } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import { BlobStores } from './blob-stores.js';
@@ -24,6 +24,9 @@ export async function diskSpace(path: string): Promise<DiskSpace> {
   return { total: blocks * bsize, free: blocks > 0 ? bavail * bsize : undefined };
 }
 
+/** Where nothing is counted. */
+const NOWHERE: Place = { work: () => undefined, rest: () => undefined };
+
 const MIB = 1024 ** 2;
 const DEFAULT_RESERVE = { atMost: 1024 * MIB, part: 1 / 20 };
 
@@ -37,17 +40,11 @@ const ROWS_BYTES = 32 * 1024;
 const SLACK_BYTES = 16 * MIB;
 
 /**
- * Call this with the size of each chunk of a body. If it returns a promise, await it before using the chunk: the last
- * measurement then showed no room, and a new one decides.
- * @throws NoRoom, and so does the promise
- */
-export type Count = (bytes: number) => Promise<void> | undefined;
-
-/**
  * Reserves space on the disk of DATA_DIR that uploads must not use, so that the database, reads and deletions keep working. A
  * measurement of the disk is slightly old, so bytes received since then count as used. Bytes for rows count until a
  * measurement that starts after their commit; a larger upload, whose bytes are written to disk as they arrive, counts with the
- * same amount for bytes on their way to the disk.
+ * same amount for bytes on their way to the disk. An upload whose client is silent writes nothing, and counts for nothing until it
+ * goes on.
  */
 @Injectable()
 export class FreeSpace implements OnModuleInit {
@@ -105,26 +102,34 @@ export class FreeSpace implements OnModuleInit {
   }
 
   /**
-   * Accepts data to be stored: call this before reading the body; `use` must end after the commit.
+   * Accepts data to be stored: call this before reading the body; `use` must end after the commit. The place of the body throws
+   * NoRoom; when the last measurement shows no room, a new one decides.
    * @throws NoRoom immediately when the reserve is reached, even without a body, because rows are written; and the errors of
    * `use`
    */
-  async during<T>(use: (count: Count) => Promise<T>): Promise<T> {
-    if (!this.isGuarded) return use(() => undefined);
-    let taken = 0;
-    const count: Count = (bytes) => {
-      const inRows = Math.min(bytes, this.mostInRows - taken);
-      taken += inRows;
-      this.underWay += inRows;
-      if (this.hasStore) this.sinceLook += bytes - inRows;
-      return this.hasRoom ? undefined : this.lookAgain();
+  async during<T>(use: (place: Place) => Promise<T>): Promise<T> {
+    if (!this.isGuarded) return use(NOWHERE);
+    let [taken, counted] = [0, 0];
+    const place: Place = {
+      work: (bytes) => {
+        const inRows = Math.min(bytes, this.mostInRows - taken);
+        taken += inRows;
+        this.underWay += taken - counted;
+        counted = taken;
+        if (this.hasStore) this.sinceLook += bytes - inRows;
+        return this.hasRoom ? undefined : this.lookAgain();
+      },
+      rest: () => {
+        this.underWay -= counted;
+        counted = 0;
+      },
     };
     try {
-      await count(ROWS_BYTES);
-      return await use(count);
+      await place.work(ROWS_BYTES);
+      return await use(place);
     } finally {
-      this.underWay -= taken;
-      this.sinceLook += taken;
+      this.sinceLook += counted;
+      place.rest();
     }
   }
 

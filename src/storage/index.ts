@@ -5,7 +5,7 @@ export { BlobSweeper } from './blob-sweeper.js';
 export { BlobUpkeep } from './blob-upkeep.js';
 export { type BlobReference, Blobs, type StagedBlob } from './blobs.js';
 export { BlobsModule } from './blobs.module.js';
-export { type Count, diskSpace, FreeSpace } from './free-space.js';
+export { diskSpace, FreeSpace } from './free-space.js';
 export { HashedBody } from './hashed-body.js';
 export { openObjects } from './open-objects.js';
 export type { S3Objects } from './s3/s3-objects.js';

@@ -1,10 +1,12 @@
-import { BatchSlots, LONGEST_BATCH_MS } from '../../src/batches/batch-slots.js';
+import { BatchSlots } from '../../src/batches/batch-slots.js';
 import { COMMIT_UPLOADS } from '../../src/files/index.js';
 import { Configuration } from '../../src/config/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
+import { InFlightRequests } from '../../src/platform/http/index.js';
+import { LOOKS_OF_INTERVAL } from '../../src/platform/http/waiting-clients.js';
 import { Blobs, FreeSpace } from '../../src/storage/index.js';
 import { CHANGES } from '../../src/workspaces/index.js';
-import { begunBatch, downloadBatch, itemsIn, upload, uploadBatch } from '../kit/batches.js';
+import { begunBatch, downloadBatch, firstGroup, itemsIn, upload, uploadBatch } from '../kit/batches.js';
 import {
   eventually,
   startService,
@@ -14,7 +16,6 @@ import {
   type TestUser,
   type TestWorkspace,
 } from '../kit/index.js';
-import { holdRow } from '../kit/hold.js';
 import { expectDenseLogs } from '../kit/oracles.js';
 import { earlyAnswer, headOf, openSocket, received } from '../kit/raw-http.js';
 
@@ -196,73 +197,47 @@ describe('a slow client', () => {
   afterAll(() => service.close());
   afterEach(() => jest.restoreAllMocks());
 
-  /** Timers of batches, which expire when they are called. */
-  function heldTimers(): (() => void)[] {
-    const { setTimeout: real } = globalThis;
-    const timers: (() => void)[] = [];
-    const instead = (work: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): NodeJS.Timeout => {
-      if (ms !== LONGEST_BATCH_MS) return real(work, ms, ...args);
-      timers.push(() => work(...args));
-      return real(() => undefined, 0);
-    };
-    jest.spyOn(globalThis, 'setTimeout').mockImplementation(instead as typeof setTimeout);
-    return timers;
-  }
-
-  it('that uploads is answered 408 after two minutes, what was committed stays, and its slot is free', async () => {
+  it('that uploads holds no slot and no reserve while it is silent; below the least pace it is answered 408, and what was committed stays', async () => {
     const slots = service.app.get(BatchSlots, { strict: false });
-    const one = await (await somebody()).workspace();
-    const timers = heldTimers();
-    const finish = await begunBatch(service.database, one, notes(COMMIT_UPLOADS));
-    expect(slots.taken).toBe(1);
-    timers.forEach((expire) => expire());
-    await eventually(() => expect(slots.taken).toBe(0));
     const space = service.app.get(FreeSpace);
-    await eventually(() => expect(space.takenBytes).toBe(0)); // nothing is under way any more, although no bytes arrive
+    const { waiting } = service.app.get(InFlightRequests);
+    const one = await (await somebody()).workspace();
+    const finish = await begunBatch(service.database, one, notes(COMMIT_UPLOADS));
+    await eventually(() => expect([slots.taken, space.takenBytes, waiting.unsentBodies]).toEqual([0, 0, 1]));
+    for (let look = 0; look < 2 * LOOKS_OF_INTERVAL; look++) waiting.look();
+    await eventually(() => expect(waiting.size).toBe(0));
     expect((await finish()).status).toBe(408);
     expect(await headOfLog(one)).toBe(COMMIT_UPLOADS);
   });
 
-  it('gets no group written after the answer 408', async () => {
-    const slots = service.app.get(BatchSlots, { strict: false });
+  it('that goes on after a pause has all of its batch', async () => {
     const one = await (await somebody()).workspace();
-    const timers = heldTimers();
-    const held = await holdRow(service.database, 'workspaces', 'id', one.id);
-    const answer = uploadBatch(one, notes(2 * COMMIT_UPLOADS)).expect(408);
-    const answered = answer.then(() => undefined);
-    await held.waiting(1); // the first group; the second one has arrived
-    timers.forEach((expire) => expire());
-    await answered;
-    await held.release();
-    const space = service.app.get(FreeSpace);
-    await eventually(() => expect([slots.taken, space.takenBytes]).toEqual([0, 0]));
-    expect(await headOfLog(one)).toBe(COMMIT_UPLOADS);
+    const finish = await begunBatch(service.database, one, notes(COMMIT_UPLOADS));
+    expect((await finish()).status).toBe(200);
+    expect(await headOfLog(one)).toBe(firstGroup().length + COMMIT_UPLOADS);
   });
 
-  it('that downloads is cut off after two minutes, and its slot is free', async () => {
+  it('that does not read its download holds no slot, and gets all of it later', async () => {
     const slots = service.app.get(BatchSlots, { strict: false });
+    const { waiting } = service.app.get(InFlightRequests);
     const { one, items } = await large();
-    const timers = heldTimers();
     const socket = begun(one, 'batch-download', JSON.stringify({ items })).pause();
-    await eventually(() => expect(timers).toHaveLength(1));
-    expect(slots.taken).toBe(1);
-    timers.forEach((expire) => expire());
-    await eventually(() => expect(slots.taken).toBe(0));
+    await eventually(() => expect([slots.taken, slots.owners, waiting.size]).toEqual([0, 0, 1]));
     const bytes = received(socket);
     socket.resume();
-    expect((await bytes).length).toBeLessThan(items.length * MIB);
+    await eventually(() => expect(waiting.size).toBe(0));
+    socket.end();
+    expect((await bytes).length).toBeGreaterThan(items.length * MIB);
   });
 
   it('that leaves before the first bytes are sent leaves no content open', async () => {
-    const slots = service.app.get(BatchSlots, { strict: false });
     const { one, items } = await large();
-    const timers = heldTimers();
     const blobs = service.app.get(Blobs, { strict: false });
     const original = blobs.pieces.bind(blobs);
     let [opened, open] = [0, 0];
     jest.spyOn(blobs, 'pieces').mockImplementation(async function* (blob) {
-      timers.forEach((expire) => expire());
-      await eventually(() => expect(slots.taken).toBe(0));
+      socket.destroy();
+      await eventually(() => expect(service.app.get(InFlightRequests).count).toBe(0));
       [opened, open] = [opened + 1, open + 1];
       try {
         yield* original(blob);
@@ -270,7 +245,7 @@ describe('a slow client', () => {
         open--;
       }
     });
-    begun(one, 'batch-download', JSON.stringify({ items }));
+    const socket = begun(one, 'batch-download', JSON.stringify({ items }));
     await eventually(() => expect([opened, open]).toEqual([1, 0]));
   });
 

@@ -2,7 +2,10 @@ import { createECDH } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { AuditLog } from '../../src/audit/index.js';
+import { ExportDownload } from '../../src/export/export-download.js';
+import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { assetToken, envelope, TestAssets } from '../kit/assets.js';
 import { TestVault } from '../kit/automation.js';
 import { exportOf, filesIn, linesOf } from '../kit/exports.js';
@@ -311,6 +314,18 @@ describe('who may export, and when', () => {
     await exportOf(await service.user('somebody-else'));
     begun.answer.destroy();
     await eventually(() => exportOf(user));
+  });
+
+  it('holds no slot while its client does not read', async () => {
+    const exports: unknown = service.app.get(ExportDownload, { strict: false });
+    const { slots } = exports as { slots: FairSemaphore };
+    const user = await service.user('reads-slowly');
+    await (await user.workspace()).put('YQ', LARGE).expect(201);
+    const begun = await begin(user);
+    await eventually(() => expect([slots.taken, slots.owners]).toEqual([0, 0]));
+    expect(service.app.get(InFlightRequests).waiting.size).toBe(1);
+    expect(await filesIn(await rest(begun))).toHaveProperty('size');
+    await eventually(() => expect(service.app.get(InFlightRequests).waiting.size).toBe(0));
   });
 
   it('ends without a manifest when the account is deleted or suspended meanwhile', async () => {

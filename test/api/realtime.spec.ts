@@ -230,6 +230,29 @@ describe('the upgrade', () => {
     }
   });
 
+  it('makes room where an instance has 8000: the user with the most loses the oldest socket that has not said hello', async () => {
+    const connections = service.app.get(Connections, { strict: false });
+    const bob = await (await service.user('bob')).workspace();
+    const closed: string[] = [];
+    const joined = await join('joined');
+    const mute = [knockAt(workspace), knockAt(workspace)];
+    for (const [n, { socket, answered }] of mute.entries()) {
+      socket.once('close', (code) => closed.push(`${n}: ${code}`));
+      expect(await answered).toBe(101);
+    }
+    const size = jest.spyOn(connections, 'size', 'get').mockReturnValue(8_000);
+    try {
+      const { socket, answered } = knockAt(bob);
+      expect(await answered).toBe(101);
+      await eventually(() => expect(closed).toEqual(['0: 1013']));
+      socket.terminate();
+    } finally {
+      size.mockRestore();
+      mute[1]!.socket.terminate();
+      await joined.close();
+    }
+  });
+
   it('survives a client that breaks off in the middle of it', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = await connected();

@@ -2,7 +2,9 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import supertest from 'supertest';
 import { Subscriptions } from '../../src/billing/index.js';
-import { InFlightRequests } from '../../src/platform/http/index.js';
+import { WebhookController } from '../../src/billing/webhook.controller.js';
+import { InFlightRequests, networkKey } from '../../src/platform/http/index.js';
+import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { checksums } from '../kit/checksums.js';
 import { BASE_URL, eventually, startService, type TestService, type TestUser } from '../kit/index.js';
@@ -17,6 +19,7 @@ import {
   WEBHOOK,
   WEBHOOK_SECRET,
 } from '../kit/payment-provider.js';
+import { holdTimers } from '../kit/held-timers.js';
 import { answerOf, earlyAnswer, headOf, openSocket, received } from '../kit/raw-http.js';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
@@ -243,29 +246,37 @@ describe('a body that does not come', () => {
     expect([status, JSON.parse(body)]).toEqual([400, { error: expect.any(String) }]);
   });
 
-  it('occupies at most 64 slots of one address, for five seconds; others are served', async () => {
-    const underWay = service.app.get(InFlightRequests);
+  it('holds no slot while nothing comes, is answered 408 after five seconds, and holds up nobody', async () => {
+    const { waiting } = service.app.get(InFlightRequests);
+    const body = JSON.stringify(eventOf('ping', NOW, {}));
+    const timers = holdTimers(5_000, 5_000);
+    const sockets = Array.from({ length: 64 }, () => slow(signed('', NOW)));
+    await eventually(() => expect(waiting.unsentBodies).toBe(64));
+    await postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) }).expect(200);
+    const answers = sockets.map((socket) => earlyAnswer(socket));
+    timers.goOff(5_000);
+    timers.release();
+    expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([408]));
+    for (const socket of sockets) socket.destroy();
+    await eventually(() => expect(waiting.size).toBe(0));
+  });
+});
+
+describe('an event that waits for a slot', () => {
+  it('takes turns with those of other networks', async () => {
+    const controller: unknown = service.app.get(WebhookController, { strict: false });
+    const { bodies } = controller as { bodies: FairSemaphore };
     const body = JSON.stringify(eventOf('ping', NOW, {}));
     const post = (): supertest.Test => postRaw(service.url, body, { 'Payment-Signature': signed(body, NOW) });
-    const sockets: Socket[] = [];
-    // Again where the test has stood still for so long that the first of them were given up before the last came.
-    await eventually(async () => {
-      for (const socket of sockets) socket.destroy();
-      await eventually(() => expect(underWay.count).toBe(0));
-      sockets.splice(0, 64, ...Array.from({ length: 64 }, () => slow(signed('', NOW))));
-      await eventually(() => expect(underWay.count).toBe(64));
-      const refused = await post().expect(503);
-      expect(refused.headers['retry-after']).toMatch(/^\d+$/);
-      expect(refused.body).toEqual({
-        error: 'too many payment events are being processed: wait for your own requests to finish',
-      });
-      await post().set('X-Forwarded-For', '203.0.113.7').expect(200);
-    });
-
-    expect((await earlyAnswer(sockets[0]!)).status).toBe(408);
-    for (const socket of sockets) socket.destroy();
-    await eventually(() => expect(underWay.count).toBe(0));
-    await post().expect(200);
+    const timers = holdTimers(5_000, 5_000); // the wait for a slot
+    const held = await Promise.all(Array.from({ length: 16 }, () => bodies.take(networkKey('127.0.0.1'))));
+    const waiting = post().expect(200);
+    const answered = waiting.then(() => undefined);
+    await eventually(() => expect(bodies.queued).toBe(1));
+    await post().set('X-Forwarded-For', '203.0.113.7').expect(200);
+    for (const release of held) release();
+    timers.release();
+    await answered;
   });
 });
 

@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { LargeNotes } from '../../src/automation/large-notes.js';
 import { NoteScanner } from '../../src/automation/note-bodies.js';
 import { ENVELOPE_OVERHEAD } from '../../src/automation/vault-crypto.js';
+import { InFlightRequests } from '../../src/platform/http/index.js';
+import type { WaitingClients } from '../../src/platform/http/waiting-clients.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
+import { holdTimers } from '../kit/held-timers.js';
 import { answerOf, headOf, openSocket, received } from '../kit/raw-http.js';
 
 const MIB = 1024 * 1024;
@@ -142,34 +145,37 @@ describe('large notes', () => {
   /** How many may still come in at once. */
   const free = (): number => 3 - slots().taken;
 
-  it('are read three at a time: the next one waits, small ones do not', async () => {
-    const begun = [begin('a.md'), begin('b.md'), begin('c.md', other)];
-    await eventually(() => expect(free()).toBe(0));
-    const next = begin('d.md');
-    await vault.create('small.md', 'x').expect(201);
-    expect((await vault.read('small.md').expect(200)).body.content).toBe('x');
-    const waiting = next.finish();
-    expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
-    expect(await waiting).toBe(201);
-    expect(free()).toBe(3);
-  });
+  const waiting = (): WaitingClients => service.app.get(InFlightRequests).waiting;
 
-  it('are read two at a time for one user, so that a slow client leaves a place to others', async () => {
-    const begun = ['h.md', 'i.md', 'j.md'].map((path) => begin(path));
-    await eventually(() => expect(free()).toBe(1));
+  it('hold no slot while their clients are silent, however many they are; each is written when its rest comes', async () => {
+    const begun = ['a.md', 'b.md', 'c.md', 'd.md'].flatMap((path) => [begin(path), begin(path, other)]);
+    await eventually(() => expect(waiting().heldBytes).toBeGreaterThan(8 * 2 * MIB));
+    await eventually(() => expect([waiting().unsentBodies, free()]).toEqual([8, 3]));
     await other.create('k.md', 'z'.repeat(2 * MIB)).expect(201);
     await other.read('k.md').expect(200);
-    expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual([201, 201, 201]);
-    await eventually(() => expect(free()).toBe(3));
-    expect(slots().owners).toBe(0);
+    expect(await Promise.all(begun.map(({ finish }) => finish()))).toEqual(Array(8).fill(201));
+    await eventually(() => expect([free(), slots().owners, waiting().heldBytes]).toEqual([3, 0, 0]));
   });
 
-  it('give their place back when the client disconnects in the middle of a body', async () => {
-    const begun = [begin('e.md'), begin('f.md'), begin('g.md', other)];
-    await eventually(() => expect(free()).toBe(0));
-    for (const { socket } of begun) socket.destroy();
+  it('are written three at a time, two of one user: the next one waits, small ones do not', async () => {
+    const timers = holdTimers(10_000, 10_000); // the wait for a slot
+    const held = [await slots().take('a'), await slots().take('a'), await slots().take('b')];
+    const next = begin('e.md').finish();
+    await eventually(() => expect(slots().queued).toBe(1));
+    await vault.create('small.md', 'x').expect(201);
+    expect((await vault.read('small.md').expect(200)).body.content).toBe('x');
+    for (const release of held) release();
+    timers.release();
+    expect(await next).toBe(201);
     await eventually(() => expect(free()).toBe(3));
-    expect(await vault.list({ prefix: 'e.md' })).toEqual([]);
+  });
+
+  it('hold nothing any more when the client disconnects in the middle of a body', async () => {
+    const begun = [begin('f.md'), begin('g.md'), begin('h.md', other)];
+    await eventually(() => expect(waiting().unsentBodies).toBe(3));
+    for (const { socket } of begun) socket.destroy();
+    await eventually(() => expect([waiting().size, waiting().heldBytes, free()]).toEqual([0, 0, 3]));
+    expect(await vault.list({ prefix: 'f.md' })).toEqual([]);
   });
 
   describe('with a slow reader', () => {

@@ -42,6 +42,9 @@ const GOT_IN: Readonly<Record<string, readonly string[]>> = {
   'deaf-sockets': ['opened'],
   floods: ['opened'],
   'mute-sockets': ['opened'],
+  'trickled-bodies': ['opened'],
+  'trickled-heads': ['opened'],
+  'trickled-accounts': ['opened'],
 };
 
 const WORLDS = [

@@ -8,7 +8,7 @@ import { freePort } from '../../bench/free-port.js';
 import { createApp } from '../../src/app.js';
 import { PasswordCost } from '../../src/auth/index.js';
 import { loadConfiguration } from '../../src/config/index.js';
-import { Overload } from '../../src/platform/http/index.js';
+import { InFlightRequests, Overload } from '../../src/platform/http/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
 import type { Outbound } from '../../src/platform/outbound/index.js';
 import { createDatabase, type TestDatabase } from './database.js';
@@ -95,6 +95,7 @@ export async function startService({
     await removeAll();
     throw error;
   });
+  app.get(InFlightRequests).waiting.stopLooking(); // a slow test must not be too slow a client
   app.get(Overload).stopLooking(); // it would take what the test itself computes in this process for too much work
   await app.listen({ port, host: '127.0.0.1' });
   const scheduler = app.get(SchedulerRegistry, { strict: false });

@@ -456,7 +456,7 @@ export const ACCESS_MUTANTS = [
     file: 'src/billing/webhook.controller.ts',
     find: 'this.events.receive(parseProviderJson(body))',
     replace: 'this.events.receive(parseJsonObject(body))',
-    also: [{ find: 'networkKey, readBody }', replace: 'networkKey, parseJsonObject, readBody }' }],
+    also: [{ find: 'networkKey, readBody,', replace: 'networkKey, parseJsonObject, readBody,' }],
     tests: [['test/api/webhook.spec.ts', 'in unused parts']],
   },
   {

@@ -32,14 +32,6 @@ export const BATCH_MUTANTS = [
     tests: [[RACES, 'ends it']],
   },
   {
-    name: 'group of a batch written after its answer',
-    promise: 'No group is written after a batch has been answered with 408.',
-    file: CONTROLLER,
-    find: '      late.signal.throwIfAborted();\n',
-    replace: '',
-    tests: [[LIMITS, 'gets no group written after']],
-  },
-  {
     name: 'path of a batch decided twice',
     promise: 'A batch changes a path at most once.',
     file: UPLOAD,
@@ -80,12 +72,12 @@ export const BATCH_MUTANTS = [
     tests: [[RACES, 'ends it']],
   },
   {
-    name: 'late batch read on',
-    promise: 'A batch ends when it is answered that it took too long, and holds nothing any more.',
-    file: CONTROLLER,
-    find: 'late.abort(error);',
+    name: 'silent batch keeps its slot',
+    promise: 'A slot of a queue is given back while its client is silent.',
+    file: 'src/platform/http/body.ts',
+    find: 'this.options.place?.rest();',
     replace: '',
-    tests: [[LIMITS, 'that uploads is answered 408']],
+    tests: [[LIMITS, 'holds no slot and no reserve']],
   },
   {
     name: 'items of uploads not counted as transfers',
@@ -104,21 +96,16 @@ export const BATCH_MUTANTS = [
     tests: [[LIMITS, 'counts each item of a download']],
   },
   {
-    name: 'slot of a batch download kept',
-    promise: 'The slot of a batch is free again when its transfer has ended.',
-    file: CONTROLLER,
-    find: `      clearTimeout(cut);
-      release();`,
-    replace: '      clearTimeout(cut);',
-    tests: [[LIMITS, 'waits for a slot']],
-  },
-  {
-    name: 'slow batch download not cut off',
-    promise: 'A client that does not read keeps the slot of its batch for two minutes at most.',
-    file: CONTROLLER,
-    find: 'setTimeout(() => reply.raw.destroy(), LONGEST_BATCH_MS)',
-    replace: 'setTimeout(() => undefined, LONGEST_BATCH_MS)',
-    tests: [[LIMITS, 'that downloads is cut off']],
+    name: 'slow batch download keeps its slot',
+    promise: 'A batch or an export holds no slot while its client does not read.',
+    file: 'src/platform/http/json-response.ts',
+    find: `      place.rest();
+      if (chunk.done) return;`,
+    replace: '      if (chunk.done) return;',
+    tests: [
+      [LIMITS, 'that does not read its download'],
+      ['test/api/export.spec.ts', 'holds no slot while its client does not read'],
+    ],
   },
   {
     name: 'refused item ends the batch',
@@ -140,8 +127,8 @@ export const BATCH_MUTANTS = [
     name: 'batch received without room on the disk',
     promise: 'A batch is refused before its body is read while the disk has reached its reserve.',
     file: UPLOAD,
-    find: 'return this.space.during(() => this.uploadGroups(batch, body));',
-    replace: 'return this.uploadGroups(batch, body);',
+    find: 'return this.space.during((place) => this.uploadGroups(batch, read(placesOf(place, batch.slot))));',
+    replace: 'return this.uploadGroups(batch, read(batch.slot ?? placesOf));',
     tests: [[LIMITS, 'before its body is read']],
   },
   {

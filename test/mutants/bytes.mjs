@@ -93,6 +93,14 @@ export const BYTES_MUTANTS = [
     tests: [[RESERVE, 'is kept under forty uploads']],
   },
   {
+    name: 'silent uploads count on the disk',
+    promise: 'An upload whose client is silent takes nothing of the reserve of the disk.',
+    file: 'src/storage/free-space.ts',
+    find: 'this.underWay -= counted;\n        counted = 0;',
+    replace: 'void counted;',
+    tests: [[RESERVE, 'and not while the client is silent']],
+  },
+  {
     name: 'row first, bytes second',
     promise: 'No version is acknowledged before its bytes are durable.',
     file: 'src/storage/blobs.ts',

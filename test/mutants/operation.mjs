@@ -8,6 +8,8 @@ const STORE_AWAY = 'test/invariants/store-away.spec.ts';
 const RULES = 'test/contract/monitoring-rules.spec.ts';
 const UNUSABLE = 'test/invariants/unusable-databases.spec.ts';
 
+const SILENT = 'test/api/silent-clients.spec.ts';
+
 export const OPERATION_MUTANTS = [
   {
     name: 'only known codes mean away',
@@ -339,7 +341,7 @@ export const OPERATION_MUTANTS = [
     name: 'body without an end',
     promise: 'A body above the limit of its route is 413, however it is sent.',
     file: 'src/platform/http/body.ts',
-    find: 'if (received > limit) throw tooLarge(limit);',
+    find: 'if (body.received > limit) throw tooLarge(limit);',
     replace: '',
     tests: [['test/api/files.spec.ts', 'above MAX_FILE_BYTES']],
   },
@@ -420,7 +422,7 @@ export const OPERATION_MUTANTS = [
     name: 'connections of a network without end',
     promise: 'An IPv6 /48 has at most two thousand connections.',
     file: 'src/platform/http/connection-limit.ts',
-    find: ' || open.of(network) >= CONNECTIONS_PER_NETWORK',
+    find: ' || ofNetwork.size >= CONNECTIONS_PER_NETWORK',
     replace: '',
     tests: [['test/contract/connection-limit.spec.ts']],
   },
@@ -444,9 +446,68 @@ export const OPERATION_MUTANTS = [
     name: 'unread answers are under way',
     promise: 'Clients that read no answers do not cause others to be refused.',
     file: 'src/platform/http/in-flight.ts',
-    find: 'if (!writableEnded) unanswered++;',
-    replace: 'unanswered += writableEnded ? 1 : 1;',
-    tests: [['test/api/hostile-connections.spec.ts', 'take no slot of others']],
+    find: 'if (!writableEnded && !writableNeedDrain) unanswered++;',
+    replace: 'unanswered += writableEnded || writableNeedDrain ? 1 : 1;',
+    tests: [
+      ['test/api/hostile-connections.spec.ts', 'take no slot of others'],
+      [SILENT, 'are not under way'],
+    ],
+  },
+  {
+    name: 'silent clients are under way',
+    promise: 'Requests whose clients are silent do not cause others to be refused.',
+    file: 'src/platform/http/waiting-clients.ts',
+    find: 'if (client.isBody) this.silentBodies += by;',
+    replace: '',
+    tests: [[SILENT, 'keep nobody out']],
+  },
+  {
+    name: 'no least pace',
+    promise: 'A body that arrives more slowly than the least pace is dropped.',
+    file: 'src/platform/http/waiting-clients.ts',
+    find: 'if (!this.isBody || this.looks % LOOKS_OF_INTERVAL !== 0) return false;',
+    replace: 'if (!this.isBody || this.looks % LOOKS_OF_INTERVAL !== 9) return false;',
+    tests: [[SILENT, 'sends a byte less']],
+  },
+  {
+    name: 'least pace of each look',
+    promise: 'A client may be silent for some seconds as long as it keeps the least pace of an interval.',
+    file: 'src/platform/http/waiting-clients.ts',
+    find: 'this.looks % LOOKS_OF_INTERVAL !== 0',
+    replace: 'LOOKS_OF_INTERVAL === 0',
+    tests: [[SILENT, 'stands still for ten seconds']],
+  },
+  {
+    name: 'newest of all dropped',
+    promise: 'Beyond a bound, the network or account with the most loses its slowest client.',
+    file: 'src/platform/http/waiting-clients.ts',
+    find: 'if (!slowest || client.pace < slowest.pace) slowest = client;',
+    replace: 'slowest = client;',
+    tests: [[SILENT, 'lose the slowest of the network']],
+  },
+  {
+    name: 'smallest holder dropped',
+    promise: 'Beyond a bound, the network or account with the most loses its slowest client.',
+    file: 'src/platform/http/waiting-clients.ts',
+    find: 'amount(holder) > amount(largest)',
+    replace: 'amount(holder) < amount(largest)',
+    tests: [[SILENT, 'lose bytes of the account']],
+  },
+  {
+    name: 'connections beyond all refused alike',
+    promise: 'Beyond the limit of all connections, the network with the most loses one that has no request.',
+    file: 'src/platform/http/connection-limit.ts',
+    find: 'if (!connection.destroyed && isBetweenRequests(connection)) return connection;',
+    replace: 'if (!connection.destroyed) return connection;',
+    tests: [['test/contract/connection-limit.spec.ts', 'oldest connection without a request']],
+  },
+  {
+    name: 'no room for another socket',
+    promise: 'Beyond the limit of all sockets, the user with the most loses one that has not said hello.',
+    file: 'src/realtime/connections.ts',
+    find: 'if (!first || most.size <= own + 1) return undefined;',
+    replace: 'if (!first || most.size <= own + 1_000) return undefined;',
+    tests: [['test/api/realtime.spec.ts', 'makes room where']],
   },
   {
     name: 'small answers weigh nothing',
@@ -460,8 +521,8 @@ export const OPERATION_MUTANTS = [
     name: 'connections of an address without end',
     promise: 'An IP address has at most a thousand connections.',
     file: 'src/platform/http/connection-limit.ts',
-    find: 'open.of(address) >= CONNECTIONS_PER_ADDRESS ||',
-    replace: 'open.of(address) > CONNECTIONS_PER_ADDRESS ||',
+    find: 'ofAddress.size >= CONNECTIONS_PER_ADDRESS ||',
+    replace: 'ofAddress.size > CONNECTIONS_PER_ADDRESS ||',
     tests: [['test/api/hostile-connections.spec.ts', 'with room for one more']],
   },
   {

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { type Role, sourceOf, type Target, urlFor } from '../network.js';
+import type { Accomplice } from '../accomplices.js';
 import type { Possessions } from '../fill.js';
 import type { Peer } from '../peer.js';
 import type { Person } from '../person.js';
@@ -9,6 +10,8 @@ export interface Scene {
   readonly target: Target;
   /** The hostile account. */
   readonly hostile: Person;
+  /** Nine more hostile accounts. */
+  readonly accomplices: readonly Accomplice[];
   readonly possessions: Possessions;
   /** A JWT of the hostile account, valid for the rest of this storm. */
   readonly token: string;
@@ -70,12 +73,14 @@ export interface Sockets {
   /** How many sockets are held open. A closed socket is replaced, at most `opensPerSecond` a second. */
   readonly count: number;
   readonly opensPerSecond: number;
+  /** How many addresses they come from. */
+  readonly addresses?: number;
 }
 
 /** Holds TCP connections open until the storm is over. Calls `dress` with each new connection, and never reads one unless `dress` does. */
 export async function holding(
   { target, signal, count: tally }: Scene,
-  { role, count, opensPerSecond }: Sockets,
+  { role, count, opensPerSecond, addresses = 8 }: Sockets,
   dress: (socket: Socket, n: number, headers: string) => void,
 ): Promise<void> {
   const sockets = new Set<Socket>();
@@ -85,7 +90,7 @@ export async function holding(
     // Opens a tenth at a time, because the kernel's queue of connections is short.
     for (let batch = Math.ceil(count / 10); batch > 0 && allowed >= 1 && sockets.size < count; batch--) {
       allowed--;
-      const { localAddress, headers } = sourceOf(target, role, n % 8);
+      const { localAddress, headers } = sourceOf(target, role, n % addresses);
       const { hostname, port } = new URL(urlFor(target, n));
       const socket = connect({ host: hostname, port: Number(port), localAddress }).pause();
       sockets.add(socket);

@@ -46,6 +46,9 @@ const MAX_HEADER_BYTES = 16 * 1024;
  */
 const MAX_CONNECTIONS = 10_000;
 
+/** How many may arrive before one that was closed for them has ended. */
+const CONNECTIONS_OF_BURST = 500;
+
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;.*)?$/;
 
 /** Logged instead of an unparsable URL: nobody can tell which part of it is a secret or plaintext. */
@@ -93,7 +96,8 @@ export function createAdapter(
   });
   const fastify = adapter.getInstance();
   fastify.server.maxConnections = MAX_CONNECTIONS;
-  if (options.hasLimits && !options.trustProxy) limitConnections(fastify.server);
+  if (options.hasLimits && !options.trustProxy)
+    limitConnections(fastify.server, MAX_CONNECTIONS - CONNECTIONS_OF_BURST);
   if (options.trustProxy) fastify.server.prependListener('request', onlyClientAddress);
   limitPipelining(fastify.server);
   inFlight.watch(fastify);

@@ -8,9 +8,10 @@ import { type ClassConstructor, plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { inTime } from '../clock/index.js';
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './api-errors.js';
 import { parseJsonObject } from './json.js';
+import type { Place } from './place.js';
+import { type Cause, type WaitingClient, WaitingClients } from './waiting-clients.js';
 
 /**
  * Creates a decorator for a handler's parameter.
@@ -72,7 +73,6 @@ export async function recheck(request: Rechecked): Promise<void> {
 }
 
 const JSON_LIMIT = 1024 * 1024;
-const JSON_TIMEOUT_MS = 30_000;
 
 /** The client closed the connection before the end of the body: nobody receives the response. */
 class ClientGone extends BadRequest {
@@ -81,74 +81,138 @@ class ClientGone extends BadRequest {
   }
 }
 
+/** The client was slower than the least pace, or the slowest when others needed the room. The connection is closed. */
+class TooSlow extends RequestTimeout {
+  constructor(cause: Cause | 'time') {
+    const message =
+      cause === 'room'
+        ? 'too many request bodies are incomplete: yours was the slowest'
+        : 'the request body took too long';
+    super(message, {}, { connection: 'close' });
+  }
+}
+
+export interface BodyOptions {
+  /** Held while there is something to do: from each chunk until the client is waited for, and after the last byte. */
+  readonly place?: Place;
+  /** How many bytes the reader holds in memory when so many have been received; by default the bytes of a small blob. */
+  readonly held?: (received: number) => number;
+  /** The client is dropped after this time. */
+  readonly withinMs?: number;
+}
+
+const HELD_OF_STREAM = 64 * 1024;
+const heldOfStream = (received: number): number => Math.min(received, HELD_OF_STREAM);
+const all = (received: number): number => received;
+
 /**
  * Yields the chunks of a request body as they arrive. Reads nothing before iteration starts, so guards refuse a request before
- * its body costs anything.
- * @param onChunk called with the size of each chunk before the chunk is yielded. The next chunk is not read until its promise
- * resolves; if it throws, the body ends with that error
+ * its body costs anything. Waiting for the client is no work: see `WaitingClients`, which may drop it.
  * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or received
- * @throws ClientGone when the connection ends first; after the last byte, the errors of the repeated guards
+ * @throws RequestTimeout when the client is dropped
+ * @throws ClientGone when the connection ends first; the errors of the place; after the last byte, the errors of the repeated
+ * guards
  */
 export async function* bodyChunks(
   request: IncomingMessage,
   limit: number,
-  onChunk?: (bytes: number) => Promise<void> | undefined,
+  options: BodyOptions = {},
 ): AsyncGenerator<Buffer> {
   if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new UnsupportedMediaType('content encodings are not accepted');
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
 
-  let received = 0;
+  const body = new IncomingBody(request, options);
   try {
-    // destroyOnReturn: leaving the loop early must keep the socket open for the response.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      received += chunk.length;
-      if (received > limit) throw tooLarge(limit);
-      const isAllowed = onChunk?.(chunk.length);
+    for (let chunk = await body.next(); chunk; chunk = await body.next()) {
+      if (body.received > limit) throw tooLarge(limit);
+      const isAllowed = options.place?.work(chunk.length);
       if (isAllowed) await isAllowed;
       yield chunk;
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ECONNRESET') throw new ClientGone();
     throw error;
+  } finally {
+    body.leave();
   }
   if (!request.complete) throw new ClientGone();
   await recheck(request);
 }
 
-/**
- * The body of a request that may be answered before its end: ends with the reason of `signal`, also while no bytes arrive.
- * Without it, reading could wait forever, because an answered request does not report that its connection has ended.
- */
-export async function* bodyUntil(
-  signal: AbortSignal,
-  request: IncomingMessage,
-  limit: number,
-): AsyncGenerator<Buffer> {
-  const chunks = bodyChunks(request, limit);
-  let wake = (): void => undefined;
-  const end = (): void => {
-    request.removeAllListeners('readable'); // with them, nobody could read and discard the rest of the body
-    wake();
-  };
-  signal.addEventListener('abort', end, { once: true });
-  // Not Promise.race: a promise that stays open would retain every chunk.
-  const next = (): Promise<IteratorResult<Buffer> | undefined> =>
-    new Promise((resolve, reject) => {
-      wake = () => resolve(undefined);
-      chunks.next().then(resolve, reject);
+/** Reads a body, and waits for its client. */
+class IncomingBody {
+  received = 0;
+  private readonly chunks: AsyncIterator<Buffer>;
+  private readonly timer: NodeJS.Timeout | undefined;
+  /** Undefined until the client is waited for. */
+  private client: WaitingClient | undefined;
+  private isResting = false;
+  private reason: TooSlow | undefined;
+  private wake: () => void = () => undefined;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly options: BodyOptions,
+  ) {
+    // destroyOnReturn: ending early must keep the socket open for the response.
+    this.chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+    const { withinMs } = options;
+    if (withinMs !== undefined && !request.complete)
+      this.timer = setTimeout(() => this.drop(new TooSlow('time')), withinMs);
+  }
+
+  /** Resolves with the next chunk, or undefined after the last byte. @throws TooSlow when the client was dropped */
+  async next(): Promise<Buffer | undefined> {
+    this.refuseDropped();
+    if (this.request.readableLength === 0 && !this.request.complete) this.wait();
+    const next = this.isResting ? await this.unlessDropped() : await this.chunks.next();
+    this.refuseDropped();
+    if (next.done) return this.end();
+    this.received += next.value.length;
+    this.isResting = false;
+    this.client?.goOn(next.value.length);
+    this.client?.hold((this.options.held ?? heldOfStream)(this.received));
+    return next.value;
+  }
+
+  /** Others may then discard the rest of the body. */
+  leave(): void {
+    clearTimeout(this.timer);
+    this.client?.leave();
+    void this.chunks.return?.().catch(() => undefined); // not awaited: it may wait for the next bytes
+  }
+
+  private wait(): void {
+    this.isResting = true;
+    this.options.place?.rest();
+    this.client ??= WaitingClients.of(this.request)?.enter(true, (cause) => this.drop(new TooSlow(cause)));
+    this.client?.wait();
+  }
+
+  /** The place may have been given back before the end of the body was known. */
+  private async end(): Promise<undefined> {
+    this.client?.goOn(0);
+    if (this.isResting) await this.options.place?.work(0);
+  }
+
+  private refuseDropped(): void {
+    if (this.reason) throw this.reason;
+  }
+
+  private drop(reason: TooSlow): void {
+    this.reason = reason;
+    this.request.removeAllListeners('readable'); // with them, nobody could read and discard the rest of the body
+    this.wake();
+  }
+
+  /** Not Promise.race: a promise that stays open would retain every chunk. */
+  private unlessDropped(): Promise<IteratorResult<Buffer, undefined>> {
+    return new Promise((resolve, reject) => {
+      this.wake = () => resolve({ value: undefined, done: true });
+      this.chunks.next().then(resolve, reject);
     });
-  try {
-    for (;;) {
-      const chunk = await next();
-      signal.throwIfAborted();
-      if (!chunk || chunk.done) return;
-      yield chunk.value;
-    }
-  } finally {
-    signal.removeEventListener('abort', end);
-    void chunks.return(undefined).catch(() => undefined); // not awaited: it may wait for the next bytes
   }
 }
 
@@ -159,21 +223,16 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 }
 
 /**
- * Reads a whole body into memory; `limit` in bytes. Throws the same errors as `bodyChunks`, and RequestTimeout after 30 s by
- * default.
+ * Reads a whole body into memory; `limit` in bytes. Throws the same errors as `bodyChunks`.
+ * @param withinMs the client is dropped after this time
  */
 export async function readBody(
   request: IncomingMessage,
   limit: number,
-  withinMs = JSON_TIMEOUT_MS,
+  options: Pick<BodyOptions, 'place' | 'withinMs'> = {},
 ): Promise<Buffer> {
-  const tooLate = (): RequestTimeout => new RequestTimeout('the request body took too long');
-  return inTime(withinMs, collect(bodyChunks(request, limit)), tooLate);
-}
-
-async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
+  for await (const chunk of bodyChunks(request, limit, { ...options, held: all })) parts.push(chunk);
   return Buffer.concat(parts);
 }
 

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { KeyedCounter } from '../async/index.js';
 import { addressKey, networkKey } from './client-address.js';
+import { isBetweenRequests } from './pipelining.js';
 
 /** A tenth of the server's limit. An office behind one address has some hundreds; a family's ten devices have fifty. */
 export const CONNECTIONS_PER_ADDRESS = 1_000;
@@ -10,21 +10,47 @@ export const CONNECTIONS_PER_ADDRESS = 1_000;
 const CONNECTIONS_PER_NETWORK = 2_000;
 
 /**
- * Immediately closes connections beyond the limit of their address, which for IPv6 is the /64, or of their /48. Only for a
- * server that clients reach directly: behind a proxy, all connections come from the proxy.
+ * Immediately closes connections beyond the limit of their address, which for IPv6 is the /64, or of their /48. Beyond the limit
+ * of all, the network with the most loses its oldest connection without a request, such as one whose head has not arrived. Only
+ * for a server that clients reach directly: behind a proxy, all connections come from the proxy.
  */
-export function limitConnections(server: Server): void {
-  const open = new KeyedCounter();
+export function limitConnections(server: Server, most: number): void {
+  const addresses = new Map<string, Set<Socket>>();
+  const networks = new Map<string, Set<Socket>>();
+  let all = 0;
   server.on('connection', (connection: Socket) => {
     const { remoteAddress = '' } = connection;
-    const [address, network] = [addressKey(remoteAddress), networkKey(remoteAddress)];
-    if (open.of(address) >= CONNECTIONS_PER_ADDRESS || open.of(network) >= CONNECTIONS_PER_NETWORK) {
+    const ofAddress = setOf(addresses, addressKey(remoteAddress));
+    const ofNetwork = setOf(networks, networkKey(remoteAddress));
+    if (ofAddress.size >= CONNECTIONS_PER_ADDRESS || ofNetwork.size >= CONNECTIONS_PER_NETWORK) {
       connection.destroy();
       return;
     }
-    for (const key of [address, network]) open.increment(key);
+    all++;
+    ofAddress.add(connection);
+    ofNetwork.add(connection);
     connection.once('close', () => {
-      for (const key of [address, network]) open.decrement(key);
+      all--;
+      ofAddress.delete(connection);
+      ofNetwork.delete(connection);
+      if (ofAddress.size === 0) addresses.delete(addressKey(remoteAddress));
+      if (ofNetwork.size === 0) networks.delete(networkKey(remoteAddress));
     });
+    if (all > most) oldestWithoutRequest(networks)?.destroy();
   });
+}
+
+function setOf(sets: Map<string, Set<Socket>>, key: string): Set<Socket> {
+  const set = sets.get(key) ?? new Set();
+  sets.set(key, set);
+  return set;
+}
+
+/** Of the network with the most connections. A set has the oldest first. */
+function oldestWithoutRequest(networks: ReadonlyMap<string, Set<Socket>>): Socket | undefined {
+  let most = new Set<Socket>();
+  for (const connections of networks.values()) if (connections.size > most.size) most = connections;
+  for (const connection of most)
+    if (!connection.destroyed && isBetweenRequests(connection)) return connection;
+  return undefined;
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { KeyedCounter, DenseSet } from '../async/index.js';
 import { networkKey } from './client-address.js';
+import { WaitingClients } from './waiting-clients.js';
 
 export interface RequestEnd {
   /** Measured from the request's headers. */
@@ -20,11 +21,15 @@ const FEW = 32;
 /** Memory of a request until its response has been sent, without the bytes of the response. */
 const BYTES_PER_ANSWER = 32 * 1024;
 
+const NETWORK = Symbol('network');
+type Answer = ServerResponse & { [NETWORK]?: string };
+
 /** Tracks open connections and unfinished requests: how many there are, and when each request is finished. */
 export class InFlightRequests {
   private readonly sockets = new DenseSet<Socket>();
   private readonly responses = new DenseSet<ServerResponse>();
   private readonly listeners: Listener[] = [];
+  readonly waiting = new WaitingClients();
   /** Unfinished requests by client network. */
   private readonly networks = new KeyedCounter();
   private server: Server | undefined;
@@ -35,16 +40,20 @@ export class InFlightRequests {
     return this.responses.size;
   }
 
-  /** Requests without a complete response. A response that waits for its client to read costs memory but no work. */
+  /**
+   * Requests that are being processed. A response that waits for its client to read, and a request whose client has not sent its
+   * body, cost memory but no work.
+   */
   get underWay(): number {
     let unanswered = 0;
-    for (const { writableEnded } of this.responses) if (!writableEnded) unanswered++;
-    return unanswered;
+    for (const { writableEnded, writableNeedDrain } of this.responses)
+      if (!writableEnded && !writableNeedDrain) unanswered++;
+    return Math.max(0, unanswered - this.waiting.unsentBodies);
   }
 
   /** Whether more than `most` requests are being processed. Costs next to nothing while there are few. */
   areMoreThan(most: number): boolean {
-    return this.count > most && this.underWay > most;
+    return this.count - this.waiting.unsentBodies > most && this.underWay > most;
   }
 
   /** Whether the network of this address has more than an equal share of all requests, and more than a few. */
@@ -57,6 +66,7 @@ export class InFlightRequests {
   watch(fastify: FastifyInstance): void {
     this.server = fastify.server;
     this.watchServer(fastify.server);
+    this.waiting.watch(fastify.server);
     fastify.addHook('onRequest', (request, reply, done) => {
       const beganAt = performance.now();
       const { ip } = request; // not available after the connection has ended
@@ -64,6 +74,7 @@ export class InFlightRequests {
       const { socket } = request.raw;
       const network = networkKey(ip);
       this.networks.increment(network);
+      (raw as Answer)[NETWORK] = network;
       let isAnswered = false;
       raw.once('finish', () => (isAnswered = !socket.destroyed)); // also emitted when the rest of a response is discarded
       // Not onResponse: it never fires for a client that has disconnected.
@@ -89,26 +100,32 @@ export class InFlightRequests {
   }
 
   /**
-   * Disconnects slow readers, those with most unread bytes first, until at most `maxBytes` are held in memory; includes
-   * WebSockets. Returns the number of connections. A streamed response holds next to nothing, however slowly it is read.
+   * Disconnects slow readers until at most `maxBytes` are held in memory; includes WebSockets. The network with the most unread
+   * bytes is the first, with its connection that has the most. Returns the number of connections. A streamed response holds
+   * next to nothing, however slowly it is read.
    */
   cutUnread(maxBytes: number): number {
     let bytes = 0;
     for (const { writableLength } of this.sockets) bytes += writableLength;
     for (const response of this.responses) bytes += unreadBytes(response);
     if (bytes <= maxBytes) return 0;
-    const held = new Map<Socket, number>();
-    for (const socket of this.sockets) held.set(socket, socket.writableLength);
+    const readers = new UnreadByNetwork();
     for (const response of this.responses) {
       const { socket } = response.req;
-      held.set(socket, (held.get(socket) ?? 0) + unreadBytes(response));
+      readers.add(
+        (response as Answer)[NETWORK] ?? networkKey(socket.remoteAddress),
+        socket,
+        unreadBytes(response),
+      );
     }
+    for (const socket of this.sockets)
+      readers.add(networkKey(socket.remoteAddress), socket, socket.writableLength);
     let cut = 0;
-    for (const [connection, itsBytes] of [...held].sort(([, one], [, other]) => other - one)) {
-      if (bytes <= maxBytes) break;
+    for (; bytes > maxBytes; cut++) {
+      const [connection, itsBytes] = readers.takeLargest();
+      if (!connection) break;
       bytes -= itsBytes;
       connection.destroy();
-      cut++;
     }
     return cut;
   }
@@ -155,6 +172,40 @@ export class InFlightRequests {
       if (response.socket === null && response.req.socket === connection) response.emit('close');
   }
 }
+
+/** Unread bytes of each connection of each network. */
+class UnreadByNetwork {
+  private readonly networks = new Map<string, { bytes: number; readonly connections: Map<Socket, number> }>();
+  /** Of the network that a connection was counted for first; a proxy's connection carries requests of several. */
+  private readonly networkOf = new Map<Socket, string>();
+
+  add(network: string, connection: Socket, bytes: number): void {
+    if (bytes === 0) return;
+    const its = this.networkOf.get(connection) ?? network;
+    this.networkOf.set(connection, its);
+    const held = this.networks.get(its) ?? { bytes: 0, connections: new Map<Socket, number>() };
+    this.networks.set(its, held);
+    held.bytes += bytes;
+    held.connections.set(connection, (held.connections.get(connection) ?? 0) + bytes);
+  }
+
+  /** The connection with the most bytes of the network with the most; none when there are no more. */
+  takeLargest(): [Socket | undefined, number] {
+    const largest = [...this.networks.values()].reduce(
+      (most, one) => (one.bytes > most.bytes ? one : most),
+      NOTHING,
+    );
+    const [connection, bytes] = [...largest.connections].reduce<[Socket | undefined, number]>(
+      (most, one) => (one[1] > most[1] ? one : most),
+      [undefined, 0],
+    );
+    if (connection) largest.connections.delete(connection);
+    largest.bytes -= bytes;
+    return [connection, bytes];
+  }
+}
+
+const NOTHING = { bytes: 0, connections: new Map<Socket, number>() };
 
 /** Bytes of a response that are not yet in its connection's buffer. */
 function unreadBytes({ writableEnded, writableLength, socket }: ServerResponse): number {

@@ -5,7 +5,7 @@ export { CONNECTIONS_PER_ADDRESS } from './connection-limit.js';
 export {
   afterBody,
   bodyChunks,
-  bodyUntil,
+  type BodyOptions,
   declaredLength,
   fromRequest,
   JsonBody,
@@ -13,6 +13,7 @@ export {
   readBody,
   recheck,
 } from './body.js';
+export { type Place, placesOf, WorkSlot } from './place.js';
 export { parseEntityTags, parseIfMatch } from './entity-tags.js';
 export { ErrorFilter, errorAnswer, type ErrorAnswer } from './error-filter.js';
 export * from './api-errors.js';
@@ -24,5 +25,5 @@ export { InFlightRequests } from './in-flight.js';
 export { isHealth, Overload } from './overload.js';
 export { QueryTextGuard } from './query-text.guard.js';
 export { parseJsonObject } from './json.js';
-export { sendChunks, sendJsonList, sendJsonText } from './json-response.js';
+export { sendChunks, sendJsonList, sendJsonText, whileRead } from './json-response.js';
 export { Shutdown } from './shutdown.js';

@@ -2,7 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
+import type { ServerResponse } from 'node:http';
 import { noteFault } from './api-errors.js';
+import type { Place } from './place.js';
+import { WaitingClients } from './waiting-clients.js';
 
 /** For smaller texts, compression takes longer than sending. */
 const WORTH_BYTES = 8 * 1024;
@@ -78,6 +81,35 @@ export async function sendChunks(
   // Ending a generator that has not begun skips its `finally`, and what the first chunk holds open would stay so.
   body.once('close', () => void chunks.return().catch(() => undefined));
   void reply.header('content-type', type).send(body);
+}
+
+/**
+ * The same chunks, each read when the client has received the one before. Meanwhile nothing is done for a client that does not
+ * read: the place is given back.
+ * @param held the bytes that are in memory for the client
+ */
+export async function* whileRead<Chunk extends Uint8Array>(
+  response: ServerResponse,
+  chunks: AsyncGenerator<Chunk, void>,
+  { place, held }: { readonly place: Place; readonly held: number },
+): AsyncGenerator<Chunk, void> {
+  const client = WaitingClients.of(response.req)?.enter(false, () => response.destroy());
+  client?.hold(held);
+  try {
+    for (;;) {
+      await place.work(0);
+      const chunk = await chunks.next();
+      place.rest();
+      if (chunk.done) return;
+      client?.wait();
+      yield chunk.value;
+      client?.goOn(chunk.value.length);
+    }
+  } finally {
+    place.rest();
+    client?.leave();
+    await chunks.return();
+  }
 }
 
 async function* json<Item>(

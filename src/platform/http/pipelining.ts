@@ -57,6 +57,12 @@ export function limitPipelining(server: Server): void {
   });
 }
 
+/** Whether an HTTP connection has no request that has begun and is not answered; its head may have begun to arrive. */
+export function isBetweenRequests(connection: Socket): boolean {
+  const { parser, [UNANSWERED]: unanswered } = connection as Connection;
+  return parser !== null && unanswered === 0;
+}
+
 /** Call this when the last byte of a request has been parsed. */
 export function noteComplete({ socket }: IncomingMessage): void {
   (socket as Connection)[BODY_LEFT] = 0;

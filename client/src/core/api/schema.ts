@@ -9876,7 +9876,7 @@ export interface operations {
           'application/json': components['schemas']['ApiError'];
         };
       };
-      /** @description the body takes more than two minutes */
+      /** @description the body arrives more slowly than the least pace */
       408: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];

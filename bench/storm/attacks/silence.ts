@@ -1,0 +1,144 @@
+import type { Socket } from 'node:net';
+import type { Accomplice } from '../accomplices.js';
+import { mintJwt } from '../person.js';
+import { inTurn } from '../turns.js';
+import { type Attack, headerLines, holding, type Scene, ticking } from './attack.js';
+
+const MIB = 1024 * 1024;
+const ADDRESSES = 10;
+const TICKS_BETWEEN_BYTES = 40;
+
+/** Requests whose bodies of 2,000 bytes arrive one byte every two seconds: as many as an instance has slots, from ten addresses. */
+const trickledBodies: Attack = {
+  name: 'trickled-bodies',
+  by: 'stranger',
+  run: (scene) =>
+    trickling(scene, { role: 'stranger', count: 2_000, opensPerSecond: 400 }, (_, headers) => {
+      const length = headerLines({ 'Content-Type': 'application/json', 'Content-Length': '2000' });
+      return `POST /api/auth/sign-out HTTP/1.1\r\n${headers}${length}\r\n{`;
+    }),
+};
+
+/** The same with the heads of requests. */
+const trickledHeads: Attack = {
+  name: 'trickled-heads',
+  by: 'stranger',
+  run: (scene) =>
+    trickling(
+      scene,
+      { role: 'stranger', count: 1_000, opensPerSecond: 200 },
+      (_, headers) => `GET /api/v1/workspaces HTTP/1.1\r\n${headers}X-Slow: `,
+    ),
+};
+
+/** Of each of nine accounts, connections of each kind. The rest up to 250 requests at once are uploads. */
+const [UPLOADS, BATCHES, NOTES, ASSETS, DOWNLOADS] = [180, 16, 6, 12, 12];
+const KINDS = [
+  ...Array<'upload'>(UPLOADS).fill('upload'),
+  ...Array<'batch'>(BATCHES).fill('batch'),
+  ...Array<'note'>(NOTES).fill('note'),
+  ...Array<'asset'>(ASSETS).fill('asset'),
+  ...Array<'batch download'>(DOWNLOADS).fill('batch download'),
+  'export' as const,
+  'export' as const,
+];
+
+/**
+ * Nine accounts that trickle uploads, batches, large notes and attachments, and do not read batches and exports, all at once. Each
+ * request begins with as many bytes as its slot needs.
+ */
+const trickledAccounts: Attack = {
+  name: 'trickled-accounts',
+  by: 'account',
+  run: async (scene) => {
+    const accomplices = await Promise.all(
+      scene.accomplices.map(async (its, n) => ({
+        ...its,
+        token: await mintJwt(scene.peer('hostile', n + 1), its.person),
+      })),
+    );
+    const sockets = {
+      role: 'hostile',
+      count: accomplices.length * KINDS.length,
+      opensPerSecond: 200,
+    } as const;
+    await trickling(scene, sockets, (n, headers) => {
+      const its = inTurn(accomplices, n);
+      return beginnings(its, headers)[inTurn(KINDS, Math.floor(n / accomplices.length))]();
+    });
+  },
+};
+
+type Kind = (typeof KINDS)[number];
+
+function beginnings(
+  { token, workspaceId, keySession, paths }: Accomplice & { token: string },
+  headers: string,
+): Readonly<Record<Kind, () => Buffer | string>> {
+  const workspace = `/api/v1/workspaces/${workspaceId}`;
+  const own = { Authorization: `Bearer ${token}`, 'X-Device-Id': 'slow' };
+  const head = (method: string, path: string, more: Record<string, string> = {}): string =>
+    `${method} ${path} HTTP/1.1\r\n${headers}${headerLines({ ...own, ...more })}\r\n`;
+  const json = 'application/json';
+  return {
+    upload: () =>
+      head('PUT', `${workspace}/files/c2xvdw`, {
+        'X-Content-Hash': '0'.repeat(64),
+        'Content-Length': '500000',
+      }) + 'x'.repeat(1_000),
+    batch: () =>
+      Buffer.concat([
+        Buffer.from(
+          head('POST', `${workspace}/files/batch-upload`, {
+            'Content-Type': 'application/cbor-seq',
+            'Content-Length': '30000000',
+          }),
+        ),
+        // The map of an item with a content of a MiB, of which half comes.
+        Buffer.from([0xa1, 0x67, ...Buffer.from('content'), 0x5a, 0, 0x10, 0, 0]),
+        Buffer.alloc(MIB / 2),
+      ]),
+    note: () =>
+      head('PUT', `/api/v1/automation/workspaces/${workspaceId}/notes/slow.md`, {
+        ...{ 'X-Key-Session': keySession, 'Content-Type': json, 'Content-Length': '8000000' },
+      }) + `{"content":"${'x'.repeat(2 * MIB)}`,
+    asset: () =>
+      head('POST', `${workspace}/assets`, { 'Content-Type': json, 'Content-Length': '3000000' }) +
+      `{"encryptedFilename":"c2xvdw","data":"${'A'.repeat(200_000)}`,
+    'batch download': () => {
+      const body = JSON.stringify({ items: paths.map((encryptedPath) => ({ encryptedPath })) });
+      const type = { 'Content-Type': json, 'Content-Length': String(body.length) };
+      return head('POST', `${workspace}/files/batch-download`, type) + body;
+    },
+    export: () => head('GET', '/api/v1/auth/me/export'),
+  };
+}
+
+/** Opens connections from ten addresses, and writes one byte to each every two seconds. Reads only the first bytes, as a status. */
+async function trickling(
+  scene: Scene,
+  sockets: { role: 'stranger' | 'hostile'; count: number; opensPerSecond: number },
+  begin: (n: number, headers: string) => Buffer | string,
+): Promise<void> {
+  const begun = new Set<Socket>();
+  const opening = holding(scene, { ...sockets, addresses: ADDRESSES }, (socket, n, headers) => {
+    socket.write(begin(n, headers));
+    begun.add(socket);
+    socket.once('close', () => begun.delete(socket));
+    socket.once('readable', () => {
+      const status = /^HTTP\/1\.1 (\d+)/.exec(String(socket.read(16) ?? ''))?.[1];
+      if (status !== undefined) scene.count(status);
+    });
+  });
+  let ticks = 0;
+  const drops = ticking(scene.signal, () => {
+    // A part of the sockets with each tick, so that their bytes do not come at once.
+    const part = ticks++ % TICKS_BETWEEN_BYTES;
+    let n = 0;
+    for (const socket of begun)
+      if (n++ % TICKS_BETWEEN_BYTES === part && !socket.writableNeedDrain) socket.write('x');
+  });
+  await Promise.all([opening, drops]);
+}
+
+export const SILENCE: readonly Attack[] = [trickledBodies, trickledHeads, trickledAccounts];
