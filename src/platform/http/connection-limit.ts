@@ -20,12 +20,15 @@ export function limitConnections(server: Server, most: number): void {
   let all = 0;
   server.on('connection', (connection: Socket) => {
     const { remoteAddress = '' } = connection;
-    const ofAddress = setOf(addresses, addressKey(remoteAddress));
-    const ofNetwork = setOf(networks, networkKey(remoteAddress));
-    if (ofAddress.size >= CONNECTIONS_PER_ADDRESS || ofNetwork.size >= CONNECTIONS_PER_NETWORK) {
+    const [address, network] = [addressKey(remoteAddress), networkKey(remoteAddress)];
+    if (
+      (addresses.get(address)?.size ?? 0) >= CONNECTIONS_PER_ADDRESS ||
+      (networks.get(network)?.size ?? 0) >= CONNECTIONS_PER_NETWORK
+    ) {
       connection.destroy();
       return;
     }
+    const [ofAddress, ofNetwork] = [setOf(addresses, address), setOf(networks, network)];
     all++;
     ofAddress.add(connection);
     ofNetwork.add(connection);
@@ -33,8 +36,8 @@ export function limitConnections(server: Server, most: number): void {
       all--;
       ofAddress.delete(connection);
       ofNetwork.delete(connection);
-      if (ofAddress.size === 0) addresses.delete(addressKey(remoteAddress));
-      if (ofNetwork.size === 0) networks.delete(networkKey(remoteAddress));
+      if (ofAddress.size === 0) addresses.delete(address);
+      if (ofNetwork.size === 0) networks.delete(network);
     });
     if (all > most) oldestWithoutRequest(networks)?.destroy();
   });
