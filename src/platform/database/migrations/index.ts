@@ -42,6 +42,7 @@ import { DueVersions1763600000049 } from './1763600000049-due-versions.js';
 import { DeletionsOfFiles1763600000050 } from './1763600000050-deletions-of-files.js';
 import { WorkspacesBesideNodes1763600000051 } from './1763600000051-workspaces-beside-nodes.js';
 import { OwedToNodes1763600000052 } from './1763600000052-owed-to-nodes.js';
+import { DatabaseIdentity1763600000053 } from './1763600000053-database-identity.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -89,4 +90,5 @@ export const migrations = [
   DeletionsOfFiles1763600000050,
   WorkspacesBesideNodes1763600000051,
   OwedToNodes1763600000052,
+  DatabaseIdentity1763600000053,
 ];
