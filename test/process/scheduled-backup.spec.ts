@@ -464,7 +464,11 @@ describe('a directory that cannot be written', () => {
       await expect(adminReport(full, 'backup', 'run')).rejects.toThrow(
         /cannot be written to .* \(ENOSPC\); what was written of it is removed\.$/,
       );
-      expect((await readdir(disk.path)).sort()).toEqual(['scheduled-2026-01-01T040000.000Z', 'something']);
+      expect((await readdir(disk.path)).sort()).toEqual([
+        'database-id',
+        'scheduled-2026-01-01T040000.000Z',
+        'something',
+      ]);
       expect((await runs())[0]!.error).toContain('ENOSPC');
     } finally {
       disk.unmount();
