@@ -6,9 +6,9 @@ import { MARK, PlaceMark } from './place-mark.js';
 
 /**
  * How long a mark waits in a store that ignores the condition of a request: whoever has found no mark before it was written writes
- * another one within this time.
+ * another one within this time. Tests replace it.
  */
-const SETTLES_WITHIN_MS = 5_000;
+export const SETTLING = { wait: (): Promise<void> => pause(5_000) };
 
 /** The mark of a prefix in a bucket is an object. */
 export class BucketMark extends PlaceMark {
@@ -30,7 +30,7 @@ export class BucketMark extends PlaceMark {
   /** Where the store ignores the condition, the last one to write has the place, and all others read that afterwards. */
   protected async create(id: string): Promise<void> {
     if (!(await this.objects.putNew(MARK, id))) return;
-    if (await this.objects.putNew(MARK, id)) await pause(SETTLES_WITHIN_MS);
+    if (await this.objects.putNew(MARK, id)) await SETTLING.wait();
   }
 
   protected async read(): Promise<string | undefined> {

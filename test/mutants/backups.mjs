@@ -436,7 +436,7 @@ export const BACKUP_MUTANTS = [
     name: 'S3 backups: a place marked without a condition',
     promise: 'Of two databases that find a prefix in a bucket empty, one has it.',
     file: 'src/backup/bucket-mark.ts',
-    find: 'if (await this.objects.putNew(MARK, id)) await pause(SETTLES_WITHIN_MS);',
+    find: 'if (await this.objects.putNew(MARK, id)) await SETTLING.wait();',
     replace: '',
     tests: [[PLACES, 'does not know the condition']],
   },

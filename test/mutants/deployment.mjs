@@ -75,8 +75,8 @@ export const DEPLOYMENT_MUTANTS = [
     name: 'egress of Kubernetes without limits',
     promise: 'On Kubernetes the service connects to nothing but what it needs.',
     file: 'ops/kubernetes/base/network-policy.yaml',
-    find: '      ports: [{ port: 443, protocol: TCP }]\n',
-    replace: '',
+    find: 'policyTypes: [Ingress, Egress]',
+    replace: 'policyTypes: [Ingress]',
     tests: [[HOSTS, 'port by port']],
   },
 ];

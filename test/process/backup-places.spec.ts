@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { Report } from '../../src/admin/report.js';
 import { BackupBucket } from '../../src/backup/backup-bucket.js';
 import { BackupSchedule } from '../../src/backup/backup-schedule.js';
+import { SETTLING } from '../../src/backup/bucket-mark.js';
 import { bytesOf } from '../../src/backup/bucket-parts.js';
+import { DatabaseIdentity } from '../../src/backup/database-identity.js';
 import { BackupDirectory, BackupPlaces } from '../../src/backup/index.js';
 import { JobRuns } from '../../src/platform/jobs/index.js';
 import { S3Objects } from '../../src/storage/s3/s3-objects.js';
@@ -17,6 +19,8 @@ import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 const PARTIAL = 'partial-2026-01-01T040000.000Z';
+
+const noop = (): void => undefined;
 
 let home: string;
 let ours: TestService;
@@ -288,28 +292,41 @@ describeWithTestServers('a place of backups in S3', () => {
     await expect(adminReport(s3Env(ours), 'backup', 'run')).rejects.toThrow(refusalOf(place()));
   });
 
-  async function race(): Promise<void> {
-    const claims = [ours, theirs].map(({ app }) => app.get(BackupPlaces).claim(target(), false));
-    const states = (await Promise.allSettled(claims)).map(({ status }) => status);
-    expect(states.sort()).toEqual(['fulfilled', 'rejected']);
-  }
-
   it('has one owner when two databases find it empty at the same time', async () => {
     for (let round = 0; round < 5; round++) {
       bucket = s3.bucketName();
-      await race();
+      const claims = [ours, theirs].map(({ app }) => app.get(BackupPlaces).claim(target(), false));
+      const states = (await Promise.allSettled(claims)).map(({ status }) => status);
+      expect(states.sort()).toEqual(['fulfilled', 'rejected']);
     }
   });
 
   it('has one owner also where the store does not know the condition of a request', async () => {
+    const late = await theirs.app.get(DatabaseIdentity).id();
+    let [arrive, release, written] = [noop, noop, noop];
+    const hasArrived = new Promise<void>((resolve) => (arrive = resolve));
+    const mayWrite = new Promise<void>((resolve) => (release = resolve));
+    const hasWritten = new Promise<void>((resolve) => (written = resolve));
+    // Theirs has found no mark, and writes its own when ours has written and read what it wrote, or waits to read it.
     jest.spyOn(S3Objects.prototype, 'putNew').mockImplementation(async function (
       this: S3Objects,
       path,
       text,
     ) {
+      if (text === late) {
+        arrive();
+        await mayWrite;
+      } else await hasArrived;
       await this.put(path, bytesOf(text), text.length);
+      if (text === late) written();
       return true;
     });
-    await race();
+    jest.spyOn(SETTLING, 'wait').mockImplementation(() => {
+      release();
+      return hasWritten;
+    });
+    const claims = [ours, theirs].map(({ app }) => app.get(BackupPlaces).claim(target(), false));
+    void claims[0]!.finally(release).catch(noop);
+    expect((await Promise.allSettled(claims)).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 });
