@@ -44,10 +44,12 @@ export class BrowserRequests {
     };
   }
 
+  /** Forms are checked by `hasValidCsrfToken`. */
   private isForeignFetch({ method, headers }: FastifyRequest): boolean {
+    if (method === 'POST') return false;
     const { origin = 'null' } = headers;
     if (!OWN_SITES.has(headers['sec-fetch-site'])) return headers['sec-fetch-mode'] !== 'navigate';
-    return method === 'GET' && origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;
+    return origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;
   }
 
   /**

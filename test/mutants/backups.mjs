@@ -406,7 +406,7 @@ export const BACKUP_MUTANTS = [
     file: 'src/backup/directory-mark.ts',
     find: 'await this.write(this.path, id).catch(',
     replace: 'await this.replace(id).catch(',
-    tests: [[PLACES, 'of backups has one owner when']],
+    tests: [[PLACES, 'has one owner when two databases find it empty']],
   },
   {
     name: 'restored copy has the id of the original',

@@ -179,6 +179,14 @@ export const PASSWORD_MUTANTS = [
     tests: [[ORIGINS, 'neither uses the cookies']],
   },
   {
+    name: 'account page for scripts of other origins',
+    promise: 'A script of another origin gets the pages as somebody without a session.',
+    file: 'src/pages/browser-requests.ts',
+    find: "    if (method === 'POST') return false;",
+    replace: "    if (method !== '') return false;",
+    tests: [[ORIGINS, 'the pages show who is signed in']],
+  },
+  {
     name: 'cookie jars refused',
     promise: 'A program with a cookie jar can sign in twice.',
     file: SOURCE,
