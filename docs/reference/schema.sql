@@ -252,6 +252,13 @@ CREATE TABLE checkpoints (
 ALTER TABLE checkpoints ALTER COLUMN workspace_id SET STATISTICS 0;
 CREATE INDEX checkpoints_in_order ON checkpoints USING btree (workspace_id, cursor DESC, created_at DESC, id DESC);
 
+CREATE TABLE database_identity (
+  is_only boolean NOT NULL DEFAULT true,
+  id uuid NOT NULL,
+  CONSTRAINT database_identity_pkey PRIMARY KEY (is_only),
+  CONSTRAINT database_identity_is_only_check CHECK (is_only)
+);
+
 CREATE TABLE devices (
   id uuid NOT NULL,
   user_id uuid NOT NULL,

@@ -1,6 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import {
   BACKUP_JOB,
+  BackupPlaces,
   Backups,
   type BackupTarget,
   backupTarget,
@@ -25,15 +26,22 @@ import { withService } from './with-service.js';
 
 type Made = Counts & Readonly<Record<'kept' | 'removed', number>>;
 
+export interface BackupRunOptions {
+  /** Whether to do nothing unless a backup is due. */
+  readonly ifDue?: boolean;
+  /** Whether to take BACKUP_DIR over from another database. */
+  readonly adopt?: boolean;
+}
+
 /** Makes a backup in BACKUP_DIR, verifies it, and removes old ones. @throws OperatorError, Conflict while another runs */
-export function runScheduledBackup(ifDue: boolean): Promise<Report> {
+export function runScheduledBackup({ ifDue = false, adopt = false }: BackupRunOptions): Promise<Report> {
   return withService((service) =>
     withTarget(service.get(Configuration), async (target) => {
       const isDue = (): Promise<boolean> =>
         ifDue ? service.get(BackupTimes).isDue() : Promise.resolve(true);
       const counts = await service
         .get(NightlyJobs)
-        .runApart(BACKUP_JOB, BACKUP_LOCK, isDue, (signal) => makeVerified(service, target, signal))
+        .runApart(BACKUP_JOB, BACKUP_LOCK, isDue, (signal) => makeVerified(service, target, adopt, signal))
         .catch((error: unknown) => {
           if (ifDue && error instanceof Conflict) return undefined; // another process makes one
           throw error;
@@ -49,13 +57,16 @@ export function runScheduledBackup(ifDue: boolean): Promise<Report> {
 async function makeVerified(
   service: INestApplicationContext,
   target: BackupTarget,
+  adopt: boolean,
   signal: AbortSignal,
 ): Promise<Made> {
+  const id = await service.get(BackupPlaces).claim(target, adopt);
   const { stamp, draft, scratch } = await target.begin(service.get(Clock).now());
   let isKept = false;
   try {
     const { manifest, fault, isCutOff } = await made(service, target, draft, scratch);
     signal.throwIfAborted(); // without the lock, another process may be at work here
+    await target.mark.expect(id); // as after the place was taken over meanwhile
     isKept = true;
     if (fault !== undefined) {
       // A trial that was cut off fills the disk until this process ends, which must not wait for a removal.

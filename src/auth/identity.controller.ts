@@ -18,23 +18,7 @@ import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY_DOCS } from './identity.docs.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
-
-/**
- * Adjusts the headers that tell the identity handler where a request comes from. The handler checks all POSTs with cookies, and
- * every sign-in and sign-up.
- *
- * - A trusted origin is replaced by the service's own. It is compared here, as a whole.
- * - A client other than a browser sends no cookie and no origin. Node.js's `fetch` does send `Sec-Fetch-Mode`, which the handler
- *   takes for a browser that hides its origin, so the header is removed. Browsers send an `Origin` with each POST, even if only
- *   `null`, and `Sec-Fetch-Site`; if either is present, nothing is changed.
- */
-function settleOrigin(headers: Headers, { publicUrl, trustedOrigins }: Configuration): void {
-  const origin = headers.get('origin');
-  if (origin !== null && trustedOrigins.includes(origin)) headers.set('origin', new URL(publicUrl).origin);
-  if (origin !== null || headers.has('cookie') || headers.has('sec-fetch-site')) return;
-  headers.delete('sec-fetch-mode');
-  headers.delete('sec-fetch-dest');
-}
+import { settleSource } from './request-source.js';
 
 const BODY_LIMIT = 64 * 1024;
 
@@ -54,7 +38,7 @@ export class IdentityController {
   @All('*')
   async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { '*': path } = request.params as { '*': string };
-    const action = identityAction(request.method, path);
+    const action = isPlain(request.originalUrl, path) ? identityAction(request.method, path) : undefined;
     if (!action || (action.needsMail && !this.configuration.hasMail)) throw new NotFound('not found');
     if (action.isPassword && this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
     if (action.isWrite) {
@@ -68,13 +52,15 @@ export class IdentityController {
     url.search = queryOf(request.url);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
-    const webRequest = await toWebRequest(request, url, this.configuration, gone.signal);
+    const headers = headersOf(request);
+    const maySetCookies = settleSource(headers, request.method, this.configuration);
+    const webRequest = await toWebRequest(request, url, headers, gone.signal);
     const answer = await this.identity.handler(webRequest);
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
       if (name !== 'set-cookie') reply.header(name, value);
     });
-    for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
+    if (maySetCookies) for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
     await reply.header('cache-control', 'no-store').send(Buffer.from(await answer.arrayBuffer()));
   }
 }
@@ -84,18 +70,31 @@ function queryOf(target: string): string {
   return start < 0 ? '' : target.slice(start);
 }
 
-async function toWebRequest(
-  request: FastifyRequest,
-  url: URL,
-  configuration: Configuration,
-  signal: AbortSignal,
-): Promise<Request> {
+/**
+ * Whether the path of a request is spelled as it is meant. The router decodes paths, but a proxy with rules for the sign-in may not:
+ * `sign-in%2femail` would pass it.
+ * @param target as it was sent: `request.url` is normalised for the log
+ */
+function isPlain(target: string, path: string): boolean {
+  const [spelled = ''] = target.replace(/^https?:\/\/[^/]*/i, '').split('?');
+  return spelled === `/api/auth/${path}`;
+}
+
+function headersOf(request: FastifyRequest): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     for (const one of [value ?? []].flat()) headers.append(name, one);
   }
   headers.set(CLIENT_ADDRESS_HEADER, request.ip);
-  settleOrigin(headers, configuration);
+  return headers;
+}
+
+async function toWebRequest(
+  request: FastifyRequest,
+  url: URL,
+  headers: Headers,
+  signal: AbortSignal,
+): Promise<Request> {
   const body = request.method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
   if (body) refuseUnreadable(body);
   return new Request(url, {

@@ -10,6 +10,7 @@ import {
   type ListedBackup,
   oldestFirst,
 } from './backup-target.js';
+import { BucketMark } from './bucket-mark.js';
 import { BEGUN, BucketParts, bytesOf } from './bucket-parts.js';
 import { type Manifest, MANIFEST, NotABackup, readManifest } from './manifest.js';
 
@@ -23,6 +24,8 @@ const SCRATCH = 'backup-trial-';
  * it is partial; with one it is complete, and with `verified` too, verified. The manifest is removed before the parts.
  */
 export class BackupBucket extends BackupTarget {
+  readonly mark: BucketMark;
+
   /** @param path as configured @param dataDir where the trial is made */
   constructor(
     readonly path: string,
@@ -30,6 +33,7 @@ export class BackupBucket extends BackupTarget {
     private readonly dataDir: string,
   ) {
     super();
+    this.mark = new BucketMark(this.root, objects);
   }
 
   async begin(now: Date): Promise<Draft> {

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { OperatorError, removeTree, syncDirectory } from '../config/index.js';
+import { removeTree, syncDirectory } from '../config/index.js';
 import { PARTIAL, parsed, SCHEDULED, stampOf, surplusOf, UNVERIFIED } from './backup-names.js';
 import {
   type BackupState,
@@ -9,6 +9,7 @@ import {
   type ListedBackup,
   oldestFirst,
 } from './backup-target.js';
+import { DirectoryMark, unusableDirectory } from './directory-mark.js';
 import { DirectoryParts } from './directory-parts.js';
 import { MANIFEST, readManifest } from './manifest.js';
 
@@ -19,10 +20,12 @@ import { MANIFEST, readManifest } from './manifest.js';
  */
 export class BackupDirectory extends BackupTarget {
   readonly path: string;
+  readonly mark: DirectoryMark;
 
   constructor(path: string) {
     super();
     this.path = resolve(path);
+    this.mark = new DirectoryMark(this.path);
   }
 
   async begin(now: Date): Promise<Draft> {
@@ -34,9 +37,7 @@ export class BackupDirectory extends BackupTarget {
       await mkdir(scratch, { mode: 0o700 });
       return { stamp, draft: join(this.path, PARTIAL + stamp), scratch };
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      const sentence = `BACKUP_DIR ${this.path} cannot be used (${code}); it must be a directory that the service can write.`;
-      throw new OperatorError(sentence, { cause: error });
+      throw unusableDirectory(this.path, error);
     }
   }
 
@@ -62,8 +63,7 @@ export class BackupDirectory extends BackupTarget {
 
   async list(): Promise<ListedBackup[]> {
     const entries = await readdir(this.path, { withFileTypes: true }).catch((error: unknown) => {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      throw new OperatorError(`BACKUP_DIR ${this.path} cannot be read (${code}).`, { cause: error });
+      throw unusableDirectory(this.path, error);
     });
     const all: ListedBackup[] = [];
     for (const { name } of entries.filter((entry) => entry.isDirectory())) {

@@ -1,5 +1,6 @@
 import { parsed } from './backup-names.js';
 import type { Manifest } from './manifest.js';
+import type { PlaceMark } from './place-mark.js';
 
 export type BackupState = 'verified' | 'unverified' | 'partial' | 'damaged' | 'by hand';
 
@@ -24,6 +25,9 @@ export interface Draft {
 export abstract class BackupTarget {
   /** As the operator names it. */
   abstract readonly path: string;
+
+  /** Says which database it belongs to. Only that one may change it. */
+  abstract readonly mark: PlaceMark;
 
   /**
    * Removes what dead runs have left, and reserves names for a new backup and for its trial.

@@ -35,6 +35,11 @@ export const STORED_BLOBS = `
 export const ADOPT_STORE = `
   INSERT INTO blob_stores (location, id) VALUES ('s3', $1) ON CONFLICT (location) DO UPDATE SET id = excluded.id`;
 
+export const DATABASE_ID = 'SELECT id FROM database_identity';
+
+/** The first id stays. */
+export const IDENTIFY_DATABASE = 'INSERT INTO database_identity (id) VALUES ($1) ON CONFLICT DO NOTHING';
+
 /** Each runs in the transaction that has filled the tables. */
 export const AFTER_IMPORT = {
   leaveGap: 'UPDATE workspaces SET head_cursor = head_cursor + $1::bigint',

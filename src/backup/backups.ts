@@ -5,6 +5,7 @@ import { Database } from '../platform/database/index.js';
 import type { BackupParts } from './backup-parts.js';
 import { BlobFiles } from './blob-files.js';
 import { writeList } from './blob-list.js';
+import { DatabaseIdentity } from './database-identity.js';
 import { asUnwritable } from './faults.js';
 import { type Manifest, type TableFile, writeManifest } from './manifest.js';
 import { appliedMigrations, inOneTransaction, openSnapshots, SNAPSHOT } from './one-transaction.js';
@@ -19,6 +20,7 @@ import { withParts } from './with-parts.js';
 export class Backups {
   constructor(
     private readonly database: Database,
+    private readonly identity: DatabaseIdentity,
     private readonly blobFiles: BlobFiles,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
@@ -44,6 +46,7 @@ export class Backups {
 
   private async fill(parts: BackupParts): Promise<Manifest> {
     const takenAt = this.clock.now().toISOString();
+    const database = await this.identity.id();
     const { migrations, tables } = await inOneTransaction(this.database, SNAPSHOT, async (client) => {
       await openSnapshots(this.database, client);
       const files: TableFile[] = [];
@@ -53,7 +56,15 @@ export class Backups {
       return { migrations: await appliedMigrations(client), tables: files };
     });
     const exported = await this.blobFiles.export(parts);
-    const manifest = { format: 1, version: VERSION, migrations, takenAt, tables, ...exported } as const;
+    const manifest = {
+      format: 1,
+      version: VERSION,
+      database,
+      migrations,
+      takenAt,
+      tables,
+      ...exported,
+    } as const;
     await writeManifest(parts, manifest);
     return manifest;
   }

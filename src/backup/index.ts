@@ -1,4 +1,5 @@
 export { BackupDirectory } from './backup-directory.js';
+export { BackupPlaces } from './backup-places.js';
 export type { BackupTarget, ListedBackup } from './backup-target.js';
 export { backupTarget } from './open-target.js';
 export { BackupModule } from './backup.module.js';

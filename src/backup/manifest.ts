@@ -27,6 +27,8 @@ export interface Manifest {
   readonly format: 1;
   /** The version of the service that made the backup. */
   readonly version: string;
+  /** The id of the database; absent in backups of earlier versions. */
+  readonly database?: string;
   /** The migrations applied to its tables, oldest first. */
   readonly migrations: readonly string[];
   /** The instant of the snapshot of all tables. */

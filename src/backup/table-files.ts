@@ -39,6 +39,7 @@ const LEFT_OUT = [
   'invitations',
   'blob_leftovers',
   'blob_stores',
+  'database_identity',
   'migrations',
   'workspace_catalogue',
   'owed_deletions',

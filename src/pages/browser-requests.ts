@@ -29,8 +29,10 @@ export class BrowserRequests {
     private readonly configuration: Configuration,
   ) {}
 
-  async read({ headers, ip }: FastifyRequest): Promise<BrowserRequest> {
-    const { cookie } = headers;
+  /** The cookies of what a script or an element of another origin asks for are ignored; those of a link there are not. */
+  async read(request: FastifyRequest): Promise<BrowserRequest> {
+    const { headers, ip } = request;
+    const cookie = this.isForeignFetch(request) ? undefined : headers.cookie;
     const { session, cookies } = await this.browserSessions.of(cookie, { ip });
     const csrfToken = CsrfToken.of(cookie, session?.token, this.configuration.isHttps);
     return {
@@ -40,6 +42,14 @@ export class BrowserRequests {
       client: { ip, userAgent: headers['user-agent'] ?? '' },
       cookies: csrfToken.cookie === undefined ? cookies : [...cookies, csrfToken.cookie],
     };
+  }
+
+  /** Forms are checked by `hasValidCsrfToken`. */
+  private isForeignFetch({ method, headers }: FastifyRequest): boolean {
+    if (method === 'POST') return false;
+    const { origin = 'null' } = headers;
+    if (!OWN_SITES.has(headers['sec-fetch-site'])) return headers['sec-fetch-mode'] !== 'navigate';
+    return origin !== 'null' && origin !== new URL(this.configuration.publicUrl).origin;
   }
 
   /**

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
-import { GeneralLimit, isGranted } from '../access/guards/index.js';
+import { bearerIn, GeneralLimit, isGranted } from '../access/guards/index.js';
 import type { Principal } from '../access/index.js';
 import { AccountSuspended, Authenticator } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
@@ -51,7 +51,7 @@ export class UpgradeAuthorizer {
   /** @throws Unauthorized, TooManyRequests, Forbidden, NotFound, ServiceUnavailable */
   async admit(request: IncomingMessage, query: URLSearchParams, workspaceId: string): Promise<Admission> {
     this.requireOpen();
-    const principal = await this.authenticate(query, this.addressOf(request));
+    const principal = await this.authenticate(request, query);
     await this.limit.count(principal);
     if (!isGranted(principal.scopes, [SCOPE])) throw new Forbidden(`the token lacks the scope ${SCOPE}`);
     const id = await this.workspaces.requireOwned(workspaceId, principal);
@@ -97,14 +97,22 @@ export class UpgradeAuthorizer {
     if (this.isClosed) throw new ServiceUnavailable('the service is shutting down', 5);
   }
 
-  private async authenticate(query: URLSearchParams, ip: string): Promise<Principal> {
+  private async authenticate(request: IncomingMessage, query: URLSearchParams): Promise<Principal> {
     try {
-      const [token, ...more] = query.getAll('token');
-      if (!token || more.length > 0) throw new Unauthorized();
+      const token = tokenOf(request, query);
+      if (token === undefined) throw new Unauthorized();
       return await this.authenticator.authenticate(token);
     } catch (error) {
-      if (error instanceof Unauthorized || error instanceof AccountSuspended) await this.limit.count({ ip });
+      if (error instanceof Unauthorized || error instanceof AccountSuspended)
+        await this.limit.count({ ip: this.addressOf(request) });
       throw error;
     }
   }
+}
+
+/** A header counts even when it is malformed. The query is for browsers, which cannot set headers here. */
+function tokenOf({ headers }: IncomingMessage, query: URLSearchParams): string | undefined {
+  if (headers.authorization !== undefined) return bearerIn(headers.authorization);
+  const [token, ...more] = query.getAll('token');
+  return more.length > 0 || !token ? undefined : token;
 }

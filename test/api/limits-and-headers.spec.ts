@@ -424,18 +424,12 @@ describe('ten tries a minute for an address', () => {
     await from('203.0.113.1').expect(401);
   });
 
-  it('are counted together for every spelling of the path', async () => {
-    const spellings = [
-      'sign-in/email',
-      '%73ign-in/email',
-      'sign-in%2Femail',
-      'sign-in%2femail?x=1',
-      'sign%2Din/email',
-    ];
-    const all = times(20, (n) =>
-      identity(service.url, spellings[n % spellings.length]!, { email: 'x', password: 'x' }),
-    );
-    expect(await letThrough(all)).toBe(10);
+  it('are not more by another spelling of the path, which reaches no sign-in', async () => {
+    const body = { email: 'x', password: 'x' };
+    const others = ['%73ign-in/email', 'sign-in%2Femail', 'sign-in%2femail?x=1', 'sign%2Din/email'];
+    for (const spelling of others) await identity(service.url, spelling, body).expect(404);
+    expect(await letThrough(times(20, () => identity(service.url, 'sign-in/email', body)))).toBe(10);
+    for (const spelling of others) await identity(service.url, spelling, body).expect(404);
   });
 
   it('are counted before the password is checked, and do not slow down users with a session', async () => {
@@ -445,10 +439,10 @@ describe('ten tries a minute for an address', () => {
       name: 'S',
       password: PASSWORD,
     }).expect(200);
-    const cookie = (signUp.get('Set-Cookie') ?? []).map((one) => one.split(';')[0]).join('; ');
+    const authorization = `Bearer ${(signUp.body as { token: string }).token}`;
     await letThrough(times(12, () => identity(service.url, 'sign-in/email', { email, password: 'guess' })));
     expectTooMany(await identity(service.url, 'sign-in/email', { email, password: PASSWORD }));
-    await supertest(service.url).get('/api/auth/token').set('Cookie', cookie).expect(200);
+    await supertest(service.url).get('/api/auth/token').set('Authorization', authorization).expect(200);
   });
 });
 
@@ -671,7 +665,7 @@ describe('CORS', () => {
   ];
 
   it.each([[ORIGIN], ['http://localhost:3000']])(
-    'lets %s read answers and errors, with credentials',
+    'lets %s read answers and errors, without credentials',
     async (origin) => {
       for (const [path, status] of [
         ['/health', 200],
@@ -681,7 +675,7 @@ describe('CORS', () => {
       ] as const) {
         const answer = await supertest(service.url).get(path).set('Origin', origin).expect(status);
         expect(answer.headers['access-control-allow-origin']).toBe(origin);
-        expect(answer.headers['access-control-allow-credentials']).toBe('true');
+        expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
         expect(list(answer.headers.vary)).toContain('origin');
       }
     },

@@ -12,6 +12,7 @@ import { SocketShutdown } from '../../src/realtime/socket-shutdown.js';
 import { TokenWatch } from '../../src/realtime/token-watch.js';
 import { TestAssets } from '../kit/assets.js';
 import {
+  BASE_URL,
   eventually,
   sha256,
   socketUrl,
@@ -110,14 +111,71 @@ describe('the upgrade', () => {
     expect(foreign.body).toEqual(absent.body);
   });
 
-  it('accepts one token, and from the query alone', async () => {
-    const twice = `/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}&token=${alice.token}`;
-    expect((await upgrade(twice)).status).toBe(401);
-    const header = await upgrade(
-      `/api/v1/workspaces/${workspace.id}/ws`,
-      `Authorization: Bearer ${alice.token}`,
-    );
-    expect(header.status).toBe(401);
+  it('takes the token from the Authorization header, or else from the query, where there is one', async () => {
+    const path = `/api/v1/workspaces/${workspace.id}/ws`;
+    const { token } = alice;
+    const { token: patToken } = await mint(['documents:read']);
+    const wrong = `pat_${'x'.repeat(43)}`;
+    const cases: [query: string, header: string | undefined, status: number][] = [
+      ['', `Bearer ${token}`, 101],
+      ['', `bearer  ${patToken}`, 101],
+      [`?token=${wrong}`, `Bearer ${token}`, 101], // the header counts
+      [`?token=${token}&token=${token}`, `Bearer ${token}`, 101],
+      [`?token=${token}`, `Bearer ${wrong}`, 401],
+      [`?token=${token}`, `Basic ${token}`, 401],
+      [`?token=${token}`, 'Bearer', 401],
+      [`?token=${token}`, `Bearer ${token} ${token}`, 401],
+      [`?token=${token}`, token, 401],
+      [`?token=${token}`, '', 401],
+      [`?token=${token}`, undefined, 101],
+      [`?token=${token}&token=${token}`, undefined, 401],
+      ['?token=', undefined, 401],
+    ];
+    for (const [query, header, status] of cases) {
+      const url = `${service.url.replace(/^http/, 'ws')}${path}${query}`;
+      const socket = new WebSocket(url, header === undefined ? {} : { headers: { Authorization: header } });
+      const answer = await new Promise<number>((resolve) => {
+        socket.once('open', () => resolve(101));
+        socket.once('unexpected-response', (request, { statusCode = 0 }) => {
+          request.destroy();
+          resolve(statusCode);
+        });
+        socket.on('error', () => undefined);
+      });
+      socket.terminate();
+      expect([query, header, answer]).toEqual([query, header, status]);
+    }
+  });
+
+  it('opens a room with the header alone, in which changes are told; cookies count for nothing', async () => {
+    const url = socketUrl(service.url, workspace.id);
+    const raw = new WebSocket(url, { headers: { Authorization: `Bearer ${alice.token}` } });
+    const frames: string[] = [];
+    raw.on('message', (data: Buffer) => frames.push((JSON.parse(String(data)) as { type: string }).type));
+    await once(raw, 'open');
+    raw.send(JSON.stringify({ type: 'hello', cursor: 0, deviceId: 'with-a-header' }));
+    await eventually(() => expect(frames).toEqual(['welcome']));
+    await workspace.put('told', 'content').expect(201);
+    await eventually(() => expect(frames).toContain('changes'));
+    raw.terminate();
+
+    const account = {
+      email: 'cookies@example.org',
+      name: 'Cookies',
+      password: 'correct horse battery staple',
+    };
+    const signedUp = await fetch(`${service.url}/api/auth/sign-up/email`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(account),
+    });
+    const cookie = signedUp.headers
+      .getSetCookie()
+      .map((one) => one.split(';')[0])
+      .join('; ');
+    expect(cookie).not.toBe('');
+    const own = `Origin: ${BASE_URL}\r\nCookie: ${cookie}`;
+    expect((await upgrade(`/api/v1/workspaces/${workspace.id}/ws`, own)).status).toBe(401);
   });
 
   it('is only for WebSockets, and only at this address', async () => {

@@ -146,6 +146,23 @@ describe('setting up the second factor', () => {
 });
 
 describe('a sign-in with a second factor', () => {
+  it('is completed without an Origin by a program, whose cookie jar has an earlier session too', async () => {
+    const user = await protectedUser();
+    const earlier = await post('sign-up/email', {
+      email: `${randomUUID()}@example.org`,
+      name: 'Earlier',
+      password: PASSWORD,
+    }).expect(200);
+    const jar = (earlier.get('Set-Cookie') ?? []).map((one) => one.split(';')[0]!);
+    const asProgram = (action: string, body: object): supertest.Test =>
+      supertest(service.url).post(`/api/auth/${action}`).set('Cookie', jar.join('; ')).send(body);
+    const answer = await asProgram('sign-in/email', { email: user.email, password: PASSWORD }).expect(200);
+    expect(answer.body).toMatchObject({ twoFactorRedirect: true });
+    jar.push(...(answer.get('Set-Cookie') ?? []).map((one) => one.split(';')[0]!));
+    const { body } = await asProgram('two-factor/verify-totp', { code: codeOf(user.totp) }).expect(200);
+    expect(body).toMatchObject({ user: { id: user.id }, token: expect.any(String) as string });
+  });
+
   it('begins a session only after the code', async () => {
     const user = await protectedUser();
     const before = await sessionsOf(user);

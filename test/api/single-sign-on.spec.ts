@@ -47,7 +47,8 @@ async function signIn(person: Person, browser: Visitor, page = '/account'): Prom
 
 /** Who is signed in with a browser. */
 async function userOf(browser: Visitor, at = service): Promise<{ id: string; email: string } | null> {
-  const answer = await supertest(at.url).get('/api/auth/get-session').set('Cookie', browser.cookie);
+  const headers = { Cookie: browser.cookie, 'Sec-Fetch-Site': 'same-origin' };
+  const answer = await supertest(at.url).get('/api/auth/get-session').set(headers);
   return (answer.body as { user: { id: string; email: string } } | null)?.user ?? null;
 }
 

@@ -317,6 +317,67 @@ describe('ops/kubernetes', () => {
   });
 });
 
+describe('the network policy of ops/kubernetes', () => {
+  interface Policy extends Manifest {
+    readonly spec: {
+      readonly policyTypes: string[];
+      readonly egress: {
+        readonly to: { readonly ipBlock?: { readonly cidr: string; readonly except: string[] } }[];
+        readonly ports: { readonly port: number; readonly protocol: string }[];
+      }[];
+    };
+  }
+  const { policyTypes, egress } = (of('NetworkPolicy') as Policy).spec;
+  const allowed = egress.flatMap(({ ports }) => ports.map(({ port, protocol }) => `${protocol} ${port}`));
+
+  it('lists what the service connects to, port by port', () => {
+    expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    expect(allowed.sort()).toEqual([
+      'TCP 443',
+      'TCP 465',
+      'TCP 53',
+      'TCP 5432',
+      'TCP 587',
+      'TCP 6379',
+      'UDP 53',
+    ]);
+    for (const { to, ports } of egress) expect([to.length > 0, ports.length > 0]).toEqual([true, true]);
+  });
+
+  it('lets the example reach its database and stores', () => {
+    const { stringData } = of('Secret') as { stringData: Record<string, string> };
+    const files = [`${EXAMPLE}/kustomization.yaml`, 'ops/kubernetes/backup/kustomization.yaml'];
+    const settings = files.flatMap((file) =>
+      (parse(text(file)) as { configMapGenerator: { literals: string[] }[] }).configMapGenerator.flatMap(
+        ({ literals }) => literals,
+      ),
+    );
+    const endpoints = settings.flatMap((one) => /_ENDPOINT=(.*)/.exec(one)?.[1] ?? []);
+    expect(endpoints).toHaveLength(2);
+    for (const url of [stringData.database_url!, ...endpoints].map((one) => new URL(one)))
+      expect(allowed).toContain(`TCP ${url.port || { 'https:': 443, 'http:': 80 }[url.protocol]}`);
+  });
+
+  it('keeps the service from the metadata of the cloud, which has credentials of the node', () => {
+    const blocks = egress.flatMap(({ to }) => to.flatMap(({ ipBlock }) => ipBlock ?? []));
+    const wide = blocks.filter(({ cidr }) => cidr.endsWith('/0'));
+    expect(wide.length).toBeGreaterThan(0);
+    for (const { cidr, except } of wide)
+      expect(except).toContain(cidr === '::/0' ? 'fd00:ec2::/32' : '169.254.0.0/16');
+  });
+
+  it('names every setting that is the address of a server', () => {
+    const servers = [
+      ...['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'S3_ENDPOINT', 'BACKUP_S3_ENDPOINT', 'OIDC_ISSUER'],
+      'STRIPE_API_BASE',
+    ];
+    const policy = text(`${BASE}/network-policy.yaml`);
+    expect(servers.filter((name) => !knownVariables().has(name) || !policy.includes(name))).toEqual([]);
+    const addresses = /_ENDPOINT$|_ISSUER$|_API_BASE$|^(?:DATABASE|REDIS|SMTP)_URL$/;
+    expect([...knownVariables()].filter((name) => addresses.test(name)).sort()).toEqual(servers.sort());
+  });
+});
+
 describe('ops/kubernetes/backup', () => {
   interface Patch extends Manifest {
     readonly spec: {

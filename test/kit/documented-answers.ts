@@ -182,6 +182,9 @@ function operationOf(request: FastifyRequest): Known | undefined {
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   const template = url.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}');
   const { '*': rest = '' } = request.params as { '*'?: string };
+  // Another spelling of a path below `*` is another address.
+  if (rest !== '' && request.originalUrl.split('?')[0] !== template.replace('{path}', rest))
+    return known.get(`${method} ${template}`);
   const mounted = `${request.method.toLowerCase()} ${template.replace('{path}', rest)}`; // it has no HEAD
   return known.get(`${method} ${template}`) ?? known.get(mounted);
 }

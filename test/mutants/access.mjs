@@ -483,4 +483,12 @@ export const ACCESS_MUTANTS = [
     replace: 'AND (e.fate',
     tests: [[EVENTS, 'after a final deletion or one without effect']],
   },
+  {
+    name: 'token of the query before the header',
+    promise: 'The live room takes its token from the Authorization header, before that of the query.',
+    file: 'src/realtime/upgrade-authorizer.ts',
+    find: 'if (headers.authorization !== undefined) return',
+    replace: "if (headers.authorization !== undefined && !query.has('token')) return",
+    tests: [['test/api/realtime.spec.ts', 'takes the token from']],
+  },
 ];

@@ -4,6 +4,7 @@ const SCHEDULED = 'test/process/scheduled-backup.spec.ts';
 const IN_S3 = 'test/process/scheduled-backup-s3.spec.ts';
 const DIRECTORY = 'test/process/backup-directory.spec.ts';
 const STORE = 'test/process/restore-store.spec.ts';
+const PLACES = 'test/process/backup-places.spec.ts';
 const OLDER = 'test/process/backup-older.spec.ts';
 const FAILOVER = 'test/process/failover.spec.ts';
 const RULES = 'test/contract/monitoring-rules.spec.ts';
@@ -390,5 +391,53 @@ export const BACKUP_MUTANTS = [
     find: 'isCutOff ? basename(draft) : await',
     replace: 'await',
     tests: [[IN_S3, 'has no room']],
+  },
+  {
+    name: 'place of backups of another database used',
+    promise: 'No service writes or removes anything in the place of the backups of another database.',
+    file: 'src/backup/place-mark.ts',
+    find: "    if ((await this.read()) !== id) throw foreignPlace(this.place, 'belongs to another database');\n",
+    replace: '',
+    tests: [[PLACES, 'refused to another before|find it empty|by hand in it']],
+  },
+  {
+    name: 'place of backups that two have marked',
+    promise: 'Of two databases that find a place of backups empty, one has it.',
+    file: 'src/backup/directory-mark.ts',
+    find: 'await this.write(this.path, id).catch(',
+    replace: 'await this.replace(id).catch(',
+    tests: [[PLACES, 'has one owner when two databases find it empty']],
+  },
+  {
+    name: 'restored copy has the id of the original',
+    promise: 'A restored copy is another database: it cannot remove the backups of the original.',
+    file: 'src/backup/table-files.ts',
+    find: "  'database_identity',\n",
+    replace: '',
+    tests: [[PLACES, 'is refused the place of the original']],
+  },
+  {
+    name: 'unmarked place of backups taken by whoever is next',
+    promise: 'A place that an earlier version has used goes to the database whose backups are there.',
+    file: 'src/backup/backup-places.ts',
+    find: '      await this.refuseForeignBackups(target, id);\n',
+    replace: '',
+    tests: [[PLACES, 'place of the original|never made a backup']],
+  },
+  {
+    name: 'place of backups taken over while a run is under way',
+    promise: 'A run whose place was taken over removes no backup there.',
+    file: 'src/admin/scheduled-backup.ts',
+    find: '    await target.mark.expect(id); //',
+    replace: '    //',
+    tests: [[PLACES, 'while a run is under way']],
+  },
+  {
+    name: 'S3 backups: a place marked without a condition',
+    promise: 'Of two databases that find a prefix in a bucket empty, one has it.',
+    file: 'src/backup/bucket-mark.ts',
+    find: 'if (await this.objects.putNew(MARK, id)) await SETTLING.wait();',
+    replace: '',
+    tests: [[PLACES, 'does not know the condition']],
   },
 ];

@@ -3,6 +3,7 @@
 const WATCHDOG = 'test/process/watchdog.spec.ts';
 const NGINX = 'test/process/nginx.spec.ts';
 const FILES = 'test/contract/deployment.spec.ts';
+const HOSTS = 'test/contract/deployment-hosts.spec.ts';
 
 export const DEPLOYMENT_MUTANTS = [
   {
@@ -69,5 +70,13 @@ export const DEPLOYMENT_MUTANTS = [
     find: '(umask 077 && settings >"$draft")',
     replace: '(umask 022 && settings >"$draft")',
     tests: [[FILES, 'makes a secret of its own']],
+  },
+  {
+    name: 'egress of Kubernetes without limits',
+    promise: 'On Kubernetes the service connects to nothing but what it needs.',
+    file: 'ops/kubernetes/base/network-policy.yaml',
+    find: 'policyTypes: [Ingress, Egress]',
+    replace: 'policyTypes: [Ingress]',
+    tests: [[HOSTS, 'port by port']],
   },
 ];

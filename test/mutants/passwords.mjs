@@ -2,6 +2,7 @@
 
 const PASSWORDS = 'test/api/passwords.spec.ts';
 const ORIGINS = 'test/api/origins.spec.ts';
+const SOURCE = 'src/auth/request-source.ts';
 const RECENT = 'test/api/recent-sign-in.spec.ts';
 
 export const PASSWORD_MUTANTS = [
@@ -133,26 +134,82 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'origins are compared by how they begin',
     promise: 'An origin is compared as a whole, never by its beginning.',
-    file: 'src/auth/identity.controller.ts',
-    find: 'trustedOrigins.includes(origin)',
-    replace: 'trustedOrigins.some((one) => origin.startsWith(one))',
+    file: SOURCE,
+    find: 'configuration.trustedOrigins.includes(origin)',
+    replace: 'configuration.trustedOrigins.some((one) => origin.startsWith(one))',
     tests: [[ORIGINS, 'which is not trusted']],
   },
   {
     name: 'browsers that hide their origin are let in',
     promise: 'A browser must state the origin of a request.',
-    file: 'src/auth/identity.controller.ts',
-    find: " || headers.has('sec-fetch-site')) return;",
-    replace: ") return;\n  headers.delete('sec-fetch-site');",
+    file: SOURCE,
+    find: "origin === null && !headers.has('sec-fetch-site');",
+    replace: "origin === null;\n  if (isProgram) headers.delete('sec-fetch-site');",
     tests: [[ORIGINS, 'is refused when it is a browser']],
   },
   {
     name: 'fetch of Node.js counts as a browser',
     promise: 'Clients other than browsers sign in without an origin.',
-    file: 'src/auth/identity.controller.ts',
+    file: SOURCE,
     find: "headers.delete('sec-fetch-mode');",
     replace: '',
     tests: [[ORIGINS, 'with the fetch of Node.js itself']],
+  },
+  {
+    name: 'cookies of the service for pages of other origins',
+    promise: 'A page of another origin does not use the cookies of the service.',
+    file: SOURCE,
+    find: "if (isTrusted || method !== 'POST') headers.delete('cookie');",
+    replace: "if (isTrusted || method !== 'POST') headers.get('cookie');",
+    tests: [[ORIGINS, 'neither uses the cookies']],
+  },
+  {
+    name: 'cookies set by pages of other origins',
+    promise: 'A page of another origin cannot replace the session of a browser.',
+    file: 'src/auth/identity.controller.ts',
+    find: 'if (maySetCookies)',
+    replace: 'if (maySetCookies || !maySetCookies)',
+    tests: [[ORIGINS, 'neither uses the cookies']],
+  },
+  {
+    name: 'credentials allowed to other origins',
+    promise: 'Browsers show no page of another origin an answer to a request with cookies.',
+    file: 'src/platform/http/headers.ts',
+    find: 'credentials: false,',
+    replace: 'credentials: true as false,',
+    tests: [[ORIGINS, 'neither uses the cookies']],
+  },
+  {
+    name: 'account page for scripts of other origins',
+    promise: 'A script of another origin gets the pages as somebody without a session.',
+    file: 'src/pages/browser-requests.ts',
+    find: "    if (method === 'POST') return false;",
+    replace: "    if (method !== '') return false;",
+    tests: [[ORIGINS, 'the pages show who is signed in']],
+  },
+  {
+    name: 'cookie jars refused',
+    promise: 'A program with a cookie jar can sign in twice.',
+    file: SOURCE,
+    find: 'const isKept = keepSteps(headers);',
+    replace: 'const isKept = false;',
+    tests: [[ORIGINS, 'signs in again with the cookies']],
+  },
+  {
+    name: 'code refused to a program without an origin',
+    promise: 'The cookie between a password and a code counts for programs, which send no Origin.',
+    file: SOURCE,
+    find: 'if (steps.length > 0) headers.set',
+    replace: 'if (steps.length > 10) headers.set',
+    tests: [['test/api/second-factor.spec.ts', 'without an Origin']],
+  },
+  {
+    name: 'sign-in by another spelling of its path',
+    promise: 'Paths below /api/auth have one spelling, so that a rule of a proxy for one of them holds.',
+    file: 'src/auth/identity.controller.ts',
+    find: 'return spelled === `/api/auth/${path}`;',
+    replace: "return spelled !== '' && path !== '';",
+    tests: [[ORIGINS, 'that is spelled']],
   },
   {
     name: 'hashing for clients that have gone',

@@ -69,6 +69,10 @@ beforeEach(async () => {
   for (const name of await readdir(backups)) await rm(join(backups, name), { recursive: true });
 });
 
+/** What is in BACKUP_DIR beside its mark. */
+const names = async (): Promise<string[]> =>
+  (await readdir(backups)).filter((name) => name !== 'database-id');
+
 const admin = (...args: string[]): Promise<Report> => adminReport(env, ...args);
 const runs = (): Promise<JobRun[]> => first.app.get(JobRuns).recent(100);
 const schedule = ({ app }: TestService): BackupSchedule => app.get(BackupSchedule);
@@ -116,9 +120,9 @@ describe('a scheduled backup', () => {
       expect.objectContaining({ name: 'backup', error: null, endedAt: expect.any(Date) as Date }),
     ]);
     expect(rows[0]!.counts).toMatchObject({ blobs: FILES, blobBytes: 3 * 3000, kept: 1, removed: 0 });
-    const names = await readdir(backups);
-    expect(names).toEqual([expect.stringMatching(/^scheduled-\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z$/)]);
-    expect((await stat(join(backups, names[0]!))).mode & 0o077).toBe(0);
+    const found = await names();
+    expect(found).toEqual([expect.stringMatching(/^scheduled-\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z$/)]);
+    expect((await stat(join(backups, found[0]!))).mode & 0o077).toBe(0);
 
     for (const service of [first, second]) {
       const { text } = await Exposition.of(service);
@@ -128,10 +132,10 @@ describe('a scheduled backup', () => {
     }
     const listed = await admin('backup', 'list');
     expect(listed['backups']).toEqual([
-      expect.objectContaining({ name: names[0], state: 'verified', blobs: { count: FILES, bytes: 9000 } }),
+      expect.objectContaining({ name: found[0], state: 'verified', blobs: { count: FILES, bytes: 9000 } }),
     ]);
     expect(listed.text).toMatch(/^scheduled-\S+ {2}verified {2}\S+Z {2}1 accounts, 1 workspaces, 3 versions/);
-    await restored(join(backups, names[0]!));
+    await restored(join(backups, found[0]!));
 
     await schedule(second).runIfDue();
     expect(await runs()).toHaveLength(1);
@@ -144,7 +148,7 @@ describe('a scheduled backup', () => {
     await mkdir(join(backups, 'partial-copy'));
     await admin('backup', 'run');
     expect((await runs())[0]!.counts).toMatchObject({ removed: 2 });
-    expect((await readdir(backups)).sort()).toEqual([
+    expect((await names()).sort()).toEqual([
       'partial-copy',
       'scheduled-2026-01-02T040000.000Z', // the one of a wrong clock, in the future, counts as the oldest
       expect.stringMatching(/^scheduled-/),
@@ -157,15 +161,15 @@ describe('a scheduled backup', () => {
       await planted(time);
     await mkdir(join(backups, 'unverified-2026-01-04T040000.000Z'));
     await runWithDamage();
-    const names = (await readdir(backups)).sort();
-    expect(names).toEqual([
+    const found = (await names()).sort();
+    expect(found).toEqual([
       'scheduled-2026-01-01T040000.000Z',
       'scheduled-2026-01-02T040000.000Z',
       'scheduled-2026-01-03T040000.000Z',
       expect.stringMatching(/^unverified-/),
     ]);
-    expect(names[3]).not.toBe('unverified-2026-01-04T040000.000Z');
-    expect((await runs())[0]!.error).toMatch(`The backup is kept as ${names[3]}: The backup has 1 faults`);
+    expect(found[3]).not.toBe('unverified-2026-01-04T040000.000Z');
+    expect((await runs())[0]!.error).toMatch(`The backup is kept as ${found[3]}: The backup has 1 faults`);
     expect(first.logged()).toContain('the scheduled backup failed');
     const { text } = await Exposition.of(second);
     expect(text).toMatch(/^cloud_sync_job_last_success\{name="backup"\} 0$/m);
@@ -199,11 +203,11 @@ describe('a backup of a service that has not swept in time, and whose counters a
   const NOTES = ['not swept', 'quota drift', 'usage drift'];
   const kindsOf = (findings: unknown): string[] => (findings as Finding[]).map(({ fault }) => fault).sort();
   const verifyNewest = async (): Promise<Report> =>
-    admin('backup', 'verify', join(backups, (await readdir(backups)).sort().at(-1) ?? ''));
+    admin('backup', 'verify', join(backups, (await names()).sort().at(-1) ?? ''));
 
   it('is whole: verified, with notes', async () => {
     await schedule(first).runIfDue();
-    expect(await readdir(backups)).toEqual([expect.stringMatching(/^scheduled-/)]);
+    expect(await names()).toEqual([expect.stringMatching(/^scheduled-/)]);
     expect(await runs()).toEqual([expect.objectContaining({ error: null })]);
     const { text, exitCode, isWhole, findings, notes: noted } = await verifyNewest();
     expect({ exitCode, isWhole, findings }).toEqual({ exitCode: undefined, isWhole: true, findings: [] });
@@ -267,7 +271,7 @@ describe('a scheduled backup that is killed', () => {
   it('leaves nothing that looks whole, keeps the old ones, and is made again once', async () => {
     for (const time of ['2026-01-01T040000.000Z', '2026-01-02T040000.000Z']) await planted(time);
     await killedHalfWay();
-    const [draft = '', ...rest] = (await readdir(backups)).sort();
+    const [draft = '', ...rest] = (await names()).sort();
     expect(rest).toEqual([
       expect.stringMatching(/^partial-trial-/),
       'scheduled-2026-01-01T040000.000Z',
@@ -286,7 +290,7 @@ describe('a scheduled backup that is killed', () => {
     const [again, killed] = await runs();
     expect(killed).toMatchObject({ endedAt: null, error: 'its process ended before it did' });
     expect(again).toMatchObject({ error: null, counts: { kept: 1, removed: 1 } });
-    expect((await readdir(backups)).sort()).toEqual([
+    expect((await names()).sort()).toEqual([
       'scheduled-2026-01-02T040000.000Z',
       expect.stringMatching(/^scheduled-/),
     ]);
@@ -306,7 +310,7 @@ describe('a scheduled backup that is killed', () => {
     await held.release();
     await again;
     expect(await ended).toEqual([1, null]);
-    expect(await readdir(backups)).toEqual([expect.stringMatching(/^scheduled-/)]);
+    expect(await names()).toEqual([expect.stringMatching(/^scheduled-/)]);
     const [second, lost] = await runs();
     expect(second!.error).toBeNull();
     expect(lost!.error).not.toBeNull();
@@ -330,7 +334,7 @@ describe('a scheduled backup that is killed', () => {
     await held.release();
     expect(third.logged()).toContain('the scheduled backup was stopped before its end');
     expect(await runs()).toEqual([expect.objectContaining({ endedAt: null })]);
-    expect(await readdir(backups)).not.toContainEqual(expect.stringMatching(/^(?:scheduled|unverified)/));
+    expect(await names()).not.toContainEqual(expect.stringMatching(/^(?:scheduled|unverified)/));
     expect(await second.app.get(BackupTimes).isDue()).toBe(true);
   });
 
@@ -341,8 +345,8 @@ describe('a scheduled backup that is killed', () => {
     await planted('2026-01-02T040000.000Z');
     await admin('backup', 'run');
     expect((await runs())[0]).toMatchObject({ error: null, counts: { removed: 0 } });
-    expect(await readdir(backups)).toContain(`partial-scheduled-${old}`);
-    expect(await readdir(backups)).not.toContain(`scheduled-${old}`);
+    expect(await names()).toContain(`partial-scheduled-${old}`);
+    expect(await names()).not.toContain(`scheduled-${old}`);
     expect((await admin('backup', 'list'))['backups']).toContainEqual({
       name: `partial-scheduled-${old}`,
       state: 'partial',
@@ -460,7 +464,11 @@ describe('a directory that cannot be written', () => {
       await expect(adminReport(full, 'backup', 'run')).rejects.toThrow(
         /cannot be written to .* \(ENOSPC\); what was written of it is removed\.$/,
       );
-      expect((await readdir(disk.path)).sort()).toEqual(['scheduled-2026-01-01T040000.000Z', 'something']);
+      expect((await readdir(disk.path)).sort()).toEqual([
+        'database-id',
+        'scheduled-2026-01-01T040000.000Z',
+        'something',
+      ]);
       expect((await runs())[0]!.error).toContain('ENOSPC');
     } finally {
       disk.unmount();
@@ -471,7 +479,7 @@ describe('a directory that cannot be written', () => {
     const { total } = await diskSpace(backups);
     const tight = { ...env, MIN_FREE_BYTES: String(total) };
     await expect(adminReport(tight, 'backup', 'run')).rejects.toThrow('too full for a backup');
-    expect(await readdir(backups)).toEqual([]);
+    expect(await names()).toEqual([]);
   });
 });
 
@@ -517,7 +525,7 @@ describe('where there is no embedded PostgreSQL', () => {
     const listed = (): Promise<unknown[]> =>
       first.database.query(`SELECT datname FROM pg_database WHERE datname ~ '^verify_[0-9a-f]{16}$'`);
     await admin('backup', 'run');
-    const [name = ''] = await readdir(backups);
+    const [name = ''] = await names();
     const before = await listed();
     await expect(
       onTrialDatabase(database, first.database.url, async (trialUrl) => {

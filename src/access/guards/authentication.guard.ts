@@ -8,6 +8,10 @@ import { GeneralLimit } from './general-limit.js';
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
+/** The token of an Authorization header; undefined without one, and when it is malformed. */
+export const bearerIn = (authorization: string | undefined): string | undefined =>
+  BEARER.exec(authorization ?? '')?.[1];
+
 /**
  * Adds a Principal to the request, or answers 401, or 403 for the access token of a suspended user. Whether a JWT's user still
  * exists and is not suspended is checked by the last guard.
@@ -27,7 +31,7 @@ export class AuthenticationGuard implements CanActivate {
 
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     try {
-      const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+      const token = bearerIn(request.headers.authorization);
       if (!token) throw new Unauthorized();
       request.principal = await this.authenticator.verify(token);
       const scope = requestScope.getStore();

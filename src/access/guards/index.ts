@@ -1,5 +1,5 @@
 export { AccessModule } from './access.module.js';
-export { AuthenticationGuard } from './authentication.guard.js';
+export { AuthenticationGuard, bearerIn } from './authentication.guard.js';
 export { GeneralLimit } from './general-limit.js';
 export { RateLimitGuard } from './rate-limit.guard.js';
 export { isGranted, ScopeGuard } from './scope.guard.js';

@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander';
-import { Backups, placeOf, type RestoreOptions, Restores } from '../../backup/index.js';
+import { BackupPlaces, Backups, placeOf, type RestoreOptions, Restores } from '../../backup/index.js';
 import { type DryRun, dryRunOption } from '../arguments.js';
 import { contentsOf, summaryOf } from '../backup-summary.js';
 import type { Report, Run } from '../report.js';
-import { listBackups, runScheduledBackup } from '../scheduled-backup.js';
+import { type BackupRunOptions, listBackups, runScheduledBackup } from '../scheduled-backup.js';
 import { verifyBackup, type VerifyOptions } from '../verify-backup.js';
 import { withService } from '../with-service.js';
+
+const ADOPT = 'take over the place of backups of another database, which is lost or no longer used';
 
 /** `backup create`, `verify` and `restore`, and those of scheduled backups, `run` and `list`. */
 export function addBackup(program: Command, run: Run): void {
@@ -15,7 +17,10 @@ export function addBackup(program: Command, run: Run): void {
     .command('create')
     .argument('<directory>', 'target, which is created or empty: a directory or s3://bucket/prefix')
     .description('back up everything except sessions and environment secrets, while the service runs')
-    .action((directory: string) => run(() => createBackup(directory)));
+    .option('--adopt', ADOPT)
+    .action((directory: string, { adopt = false }: { adopt?: boolean }) =>
+      run(() => createBackup(directory, adopt)),
+    );
 
   backup
     .command('verify')
@@ -49,8 +54,9 @@ function addScheduled(backup: Command, run: Run): void {
   backup
     .command('run')
     .option('--if-due', 'only if one has been due since the last one began')
+    .option('--adopt', ADOPT)
     .description('make a scheduled backup in BACKUP_DIR now: verify it, then remove old ones')
-    .action(({ ifDue = false }: { ifDue?: boolean }) => run(() => runScheduledBackup(ifDue)));
+    .action((options: BackupRunOptions) => run(() => runScheduledBackup(options)));
 
   backup
     .command('list')
@@ -84,9 +90,10 @@ function previewRestore(directory: string, options: RestoreOptions): Promise<Rep
 }
 
 /** Backs up database and blobs into an empty directory, while the service runs. Fails if blobs had already lost their bytes. */
-function createBackup(directory: string): Promise<Report> {
+function createBackup(directory: string, adopt: boolean): Promise<Report> {
   const path = placeOf(directory);
   return withService(async (service) => {
+    await service.get(BackupPlaces).expectOwnAbove(path, adopt);
     const manifest = await service.get(Backups).create(path);
     const { damaged } = manifest;
     const text = `Backed up ${contentsOf(manifest)} to ${path}`;

@@ -17,12 +17,15 @@ export function securityHeaders(isHttps: boolean): Readonly<Record<string, strin
 
 type LetIn = (error: null, isLetIn: boolean) => void;
 
-/** For `enableCors`: allows only the listed origins and sends no headers to any other; disabled when the list is empty. */
+/**
+ * For `enableCors`: allows only the listed origins and sends no headers to any other; disabled when the list is empty. Danger: with
+ * credentials, a fault in a page of a listed origin would open the account of whoever is signed in here.
+ */
 export function corsOptions(origins: string[]): {
   origin: false | ((origin: string | undefined, letIn: LetIn) => void);
   hook: 'preParsing';
   strictPreflight: false;
-  credentials: boolean;
+  credentials: false;
   methods: string[];
   allowedHeaders: string[];
   exposedHeaders: string[];
@@ -34,7 +37,7 @@ export function corsOptions(origins: string[]): {
     // Not onRequest: it would answer preflights before they have a request id and the headers above.
     hook: 'preParsing',
     strictPreflight: false, // the plugin's own refusal is plain text
-    credentials: true,
+    credentials: false,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
       'authorization',

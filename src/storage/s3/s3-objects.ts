@@ -71,6 +71,28 @@ export class S3Objects {
     });
   }
 
+  /**
+   * Stores a short text unless there is an object already. @returns false when the store says that there is one; a store that
+   * does not know the condition replaces it and returns true
+   */
+  async putNew(path: string, text: string): Promise<boolean> {
+    const { connection, bucket } = this;
+    const key = this.prefix + path;
+    const put = (headers: Record<string, string>): Promise<unknown> =>
+      connection.retried((client) => client.putObject(bucket, key, text, text.length, headers));
+    return this.told(async () => {
+      try {
+        await put({ 'if-none-match': '*' });
+      } catch (error) {
+        if (!(error instanceof S3Fault)) throw error;
+        if (['PreconditionFailed', 'ConditionalRequestConflict'].includes(error.code)) return false;
+        if (error.code !== 'NotImplemented') throw error;
+        await put({});
+      }
+      return true;
+    });
+  }
+
   /** Opened on first read. @throws BlobMissing when it does not exist */
   async *read(path: string): AsyncGenerator<Buffer, void> {
     const size = await this.sizeOf(path);

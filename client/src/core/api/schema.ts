@@ -1565,7 +1565,7 @@ export interface paths {
     };
     /**
      * Open the live room of a workspace (WebSocket)
-     * @description The request is a WebSocket upgrade. The bearer token can be in the query, because browsers cannot set headers here. Frames are JSON texts of at most 64 KiB. The client sends `hello` with `cursor` and `deviceId`, and `ping`. The service sends `welcome`, `changes`, `assets-changed`, `device_connected`, `device_disconnected`, `pong` and `error`. A refusal is an HTTP answer before the upgrade.
+     * @description The request is a WebSocket upgrade. The bearer token is in the Authorization header, or in the query, because browsers cannot set headers here; where there are both, the header counts. Frames are JSON texts of at most 64 KiB. The client sends `hello` with `cursor` and `deviceId`, and `ping`. The service sends `welcome`, `changes`, `assets-changed`, `device_connected`, `device_disconnected`, `pong` and `error`. A refusal is an HTTP answer before the upgrade.
      */
     get: operations['liveRoom.open'];
     put?: never;

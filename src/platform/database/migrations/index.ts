@@ -43,6 +43,7 @@ import { DeletionsOfFiles1763600000050 } from './1763600000050-deletions-of-file
 import { WorkspacesBesideNodes1763600000051 } from './1763600000051-workspaces-beside-nodes.js';
 import { OwedToNodes1763600000052 } from './1763600000052-owed-to-nodes.js';
 import { EndedSessions1763600000053 } from './1763600000053-ended-sessions.js';
+import { DatabaseIdentity1763600000054 } from './1763600000054-database-identity.js';
 
 /** In the order in which they run. Hand-written; never edited once landed. */
 export const migrations = [
@@ -91,4 +92,5 @@ export const migrations = [
   WorkspacesBesideNodes1763600000051,
   OwedToNodes1763600000052,
   EndedSessions1763600000053,
+  DatabaseIdentity1763600000054,
 ];
