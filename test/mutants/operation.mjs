@@ -422,8 +422,8 @@ export const OPERATION_MUTANTS = [
     name: 'connections of a network without end',
     promise: 'An IPv6 /48 has at most two thousand connections.',
     file: 'src/platform/http/connection-limit.ts',
-    find: ' || ofNetwork.size >= CONNECTIONS_PER_NETWORK',
-    replace: '',
+    find: '(networks.get(network)?.size ?? 0) >= CONNECTIONS_PER_NETWORK',
+    replace: 'false',
     tests: [['test/contract/connection-limit.spec.ts']],
   },
   {
@@ -521,8 +521,8 @@ export const OPERATION_MUTANTS = [
     name: 'connections of an address without end',
     promise: 'An IP address has at most a thousand connections.',
     file: 'src/platform/http/connection-limit.ts',
-    find: 'ofAddress.size >= CONNECTIONS_PER_ADDRESS ||',
-    replace: 'ofAddress.size > CONNECTIONS_PER_ADDRESS ||',
+    find: '(addresses.get(address)?.size ?? 0) >= CONNECTIONS_PER_ADDRESS ||',
+    replace: '(addresses.get(address)?.size ?? 0) > CONNECTIONS_PER_ADDRESS ||',
     tests: [['test/api/hostile-connections.spec.ts', 'with room for one more']],
   },
   {
