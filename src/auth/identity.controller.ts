@@ -10,10 +10,11 @@ import {
   NotFound,
   parseJsonObject,
   readBody,
+  refuseUnknownMembers,
 } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
-import { identityAction, NO_PASSWORDS } from './identity-actions.js';
+import { identityAction, type IdentityAction, NO_PASSWORDS } from './identity-actions.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY_DOCS } from './identity.docs.js';
 import type { Identity } from './identity.js';
@@ -68,7 +69,8 @@ export class IdentityController {
     url.search = queryOf(request.url);
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
-    const webRequest = await toWebRequest(request, url, this.configuration, gone.signal);
+    const target = { url, members: action.members };
+    const webRequest = await toWebRequest(request, target, this.configuration, gone.signal);
     const answer = await this.identity.handler(webRequest);
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
@@ -86,7 +88,7 @@ function queryOf(target: string): string {
 
 async function toWebRequest(
   request: FastifyRequest,
-  url: URL,
+  { url, members }: { readonly url: URL } & Pick<IdentityAction, 'members'>,
   configuration: Configuration,
   signal: AbortSignal,
 ): Promise<Request> {
@@ -97,7 +99,7 @@ async function toWebRequest(
   headers.set(CLIENT_ADDRESS_HEADER, request.ip);
   settleOrigin(headers, configuration);
   const body = request.method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
-  if (body) refuseUnreadable(body);
+  if (body) refuseUnfit(body, members);
   return new Request(url, {
     method: request.method,
     headers,
@@ -107,8 +109,9 @@ async function toWebRequest(
 }
 
 /** Accepts only JSON: any site could post a form, and the check below would not see all that a form can contain. */
-function refuseUnreadable(body: Buffer): void {
-  parseJsonObject(body);
+function refuseUnfit(body: Buffer, members: IdentityAction['members']): void {
+  const given = Object.keys(parseJsonObject(body));
+  if (members) refuseUnknownMembers(given, members);
   // PostgreSQL's text cannot store NUL, and the handler would fail too late. JSON can contain NUL in this spelling only.
   if (body.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
 }
