@@ -29,7 +29,7 @@ export const keySlotStatements = {
   /** Run this statement and all that follow under the lock. */
   ofWorkspace: statement(
     'key_slots.of_workspace',
-    'SELECT id, kind, updated_at AS "updatedAt" FROM key_slots WHERE workspace_id = $1',
+    `SELECT id, kind, kdf, ${WRAPPED_KEY}, updated_at AS "updatedAt" FROM key_slots WHERE workspace_id = $1`,
   ),
 
   /**

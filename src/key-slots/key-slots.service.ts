@@ -6,10 +6,9 @@ import { Database, type WorkspaceTx } from '../platform/database/index.js';
 import { Conflict, Forbidden, NotFound, PreconditionFailed } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
+import type { KeySlotKind } from '../automation/key-slot-crypto.js';
 import { keySlotStatements } from './key-slots.queries.js';
-
-export const KEY_SLOT_KINDS = ['password', 'recovery', 'passkey'] as const;
-export type KeySlotKind = (typeof KEY_SLOT_KINDS)[number];
+import { isOpenable, type SlotForm } from './slot-form.js';
 
 /** Per workspace. */
 const MAX_SLOTS = 16;
@@ -23,7 +22,7 @@ export interface KeySlot {
   readonly id: string;
   readonly kind: KeySlotKind;
   readonly label: string | null;
-  /** How the client derives the key that opens `wrappedKey`. The service does not interpret it. */
+  /** How the client derives the key that opens `wrappedKey`. Earlier versions stored any object. */
   readonly kdf: Readonly<Record<string, unknown>>;
   /** Base64. */
   readonly wrappedKey: string;
@@ -54,7 +53,7 @@ export interface KeySlotWrite {
 /** What a write stores. */
 export type NewKeySlot = Pick<KeySlot, 'kind' | 'label' | 'kdf' | 'wrappedKey'>;
 
-type StoredSlot = Pick<KeySlot, 'id' | 'kind' | 'updatedAt'>;
+type StoredSlot = Pick<KeySlot, 'id' | 'updatedAt'> & SlotForm;
 type SlotRow = Omit<KeySlot, 'kdf'> & { readonly kdf: string };
 type ListRow = Omit<KeySlotList, 'slots'> & (SlotRow | { readonly id: null });
 
@@ -111,13 +110,15 @@ export class KeySlots {
     return result;
   }
 
-  /** @throws the same as `put`; NotFound without the slot; Conflict for the last slot, because a vault without one may never open again */
+  /** @throws the same as `put`; NotFound without the slot; Conflict for the last slot that opens, because a vault without one may never open again */
   async delete(write: KeySlotWrite): Promise<void> {
     await this.write(write, async (tx, slots, existing) => {
       if (!existing) throw new NotFound('key slot not found');
       checkPrecondition(write.ifMatch, existing);
-      if (slots.length === 1)
-        throw new Conflict('the last key slot of a workspace cannot be deleted: add another one first');
+      checkAnotherOpens(
+        slots.filter(({ id }) => id !== existing.id),
+        existing,
+      );
       await tx.run(keySlotStatements.delete, [write.workspaceId, existing.id]);
     });
     this.writes.add({ outcome: 'deleted' });
@@ -163,6 +164,12 @@ function checkRoom(others: readonly StoredSlot[], kind: KeySlotKind): void {
   const passwords = others.filter((other) => other.kind === 'password');
   if (kind === 'password' && passwords.length >= MAX_PASSWORD_SLOTS)
     throw new Conflict(`a workspace can have at most ${MAX_PASSWORD_SLOTS} passwords: delete one first`);
+}
+
+/** A slot that no reader opens is no way into the vault. @throws Conflict */
+function checkAnotherOpens(others: readonly StoredSlot[], existing: StoredSlot): void {
+  if (others.length === 0 || (isOpenable(existing) && !others.some(isOpenable)))
+    throw new Conflict('the last key slot of a workspace cannot be deleted: add another one first');
 }
 
 function slotOf({ id, kind, label, kdf, wrappedKey, createdAt, updatedAt }: SlotRow): KeySlot {
