@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
+import { type Acting, AuditLog } from '../audit/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type WorkspaceTx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { Conflict, Forbidden, NotFound, PreconditionFailed } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
@@ -48,10 +49,18 @@ export interface KeySlotWrite {
   readonly verificationHash: string;
   /** The slot must exist and have one of these as its `updatedAt`; `*` matches any. Null: no condition. */
   readonly ifMatch: readonly string[] | null;
+  readonly by: Acting;
 }
 
 /** What a write stores. */
 export type NewKeySlot = Pick<KeySlot, 'kind' | 'label' | 'kdf' | 'wrappedKey'>;
+
+interface VaultRow {
+  readonly verificationHash: string | null;
+  /** Null once the account is deleted. */
+  readonly userId: string | null;
+  readonly name: string;
+}
 
 type StoredSlot = Pick<KeySlot, 'id' | 'updatedAt'> & SlotForm;
 type SlotRow = Omit<KeySlot, 'kdf'> & { readonly kdf: string };
@@ -69,6 +78,7 @@ export class KeySlots {
     private readonly database: Database,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
+    private readonly audit: AuditLog,
     metrics: Metrics,
   ) {
     this.writes = metrics.counter('cloud_sync_key_slot_writes_total', 'Writes of key slots', ['outcome']);
@@ -90,7 +100,7 @@ export class KeySlots {
    */
   async put(write: KeySlotWrite, slot: NewKeySlot): Promise<{ slot: KeySlot; isNew: boolean }> {
     const { workspaceId, slotId } = write;
-    const result = await this.write(write, async (tx, slots, existing) => {
+    const result = await this.write(write, async (tx, slots, existing, vault) => {
       checkPrecondition(write.ifMatch, existing);
       checkRoom(
         slots.filter(({ id }) => id !== slotId),
@@ -104,6 +114,7 @@ export class KeySlots {
       ];
       const values = [workspaceId, slotId, ...content, this.clock.now()];
       const [row] = await tx.run<SlotRow>(keySlotStatements.put, values);
+      await this.record(tx, 'key-slot.set', write, { ...vault, kind: slot.kind });
       return { slot: slotOf(row as SlotRow), isNew: existing === undefined };
     });
     this.writes.add({ outcome: result.isNew ? 'created' : 'replaced' });
@@ -112,7 +123,7 @@ export class KeySlots {
 
   /** @throws the same as `put`; NotFound without the slot; Conflict for the last slot that opens, because a vault without one may never open again */
   async delete(write: KeySlotWrite): Promise<void> {
-    await this.write(write, async (tx, slots, existing) => {
+    await this.write(write, async (tx, slots, existing, vault) => {
       if (!existing) throw new NotFound('key slot not found');
       checkPrecondition(write.ifMatch, existing);
       checkAnotherOpens(
@@ -120,22 +131,25 @@ export class KeySlots {
         existing,
       );
       await tx.run(keySlotStatements.delete, [write.workspaceId, existing.id]);
+      await this.record(tx, 'key-slot.removed', write, { ...vault, kind: existing.kind });
     });
     this.writes.add({ outcome: 'deleted' });
   }
 
   private async write<T>(
     { workspaceId, slotId, verificationHash }: KeySlotWrite,
-    change: (tx: WorkspaceTx, slots: readonly StoredSlot[], existing: StoredSlot | undefined) => Promise<T>,
+    change: (
+      tx: Tx,
+      slots: readonly StoredSlot[],
+      existing: StoredSlot | undefined,
+      vault: VaultRow,
+    ) => Promise<T>,
   ): Promise<T> {
     if (!isUUID(slotId)) throw new NotFound('key slot not found');
     await this.rateLimiter.hit(`key-slots:${workspaceId}`, WRITES_PER_MINUTE);
-    return this.database.workspaceTransaction(workspaceId, async (tx) => {
+    return this.database.sharedTransaction(async (tx) => {
       const values = [workspaceId];
-      const [workspace] = await tx.run<{ verificationHash: string | null }>(
-        keySlotStatements.lockWorkspace,
-        values,
-      );
+      const [workspace] = await tx.run<VaultRow>(keySlotStatements.lockWorkspace, values);
       if (!workspace) throw new NotFound('workspace not found');
       if (workspace.verificationHash === null) throw new Conflict('encryption is not set up');
       if (!equalSecrets(workspace.verificationHash, verificationHash)) {
@@ -147,8 +161,19 @@ export class KeySlots {
         tx,
         slots,
         slots.find(({ id }) => id === slotId),
+        workspace,
       );
-    });
+    }, workspaceId);
+  }
+
+  private async record(
+    tx: Tx,
+    action: 'key-slot.set' | 'key-slot.removed',
+    { workspaceId, slotId, by }: KeySlotWrite,
+    { userId, name, kind }: VaultRow & Pick<StoredSlot, 'kind'>,
+  ): Promise<void> {
+    const details = { workspace: name, workspaceId, slotId, kind };
+    if (userId !== null) await this.audit.record({ action, userId, ...by, details }, tx);
   }
 }
 
