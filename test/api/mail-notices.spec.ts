@@ -98,6 +98,7 @@ describe('the owner of an account is told by mail', () => {
   });
 
   describe('of many events of a kind', () => {
+    afterEach(() => service.database.query('DELETE FROM mail_queue')); // what is gathered is due in ten minutes
     const SUBJECT = 'An access token that may do everything was made for your account at localhost:8787';
     const minted = ({ id: userId }: TestUser): Promise<void> => {
       const details = { name: 'all', scopes: 'full' };
@@ -109,7 +110,7 @@ describe('the owner of an account is told by mail', () => {
       service.database.query('SELECT FROM mail_queue WHERE recipient = $1', [email]);
 
     it('at once, and of the next ten minutes together: none is lost', async () => {
-      const gil = await TestUser.logIn(service.url, 'gil');
+      const gil = await TestUser.logIn(service.url, 'gathers');
       service.clock.stopAt(new Date());
       try {
         await minted(gil);
@@ -146,7 +147,10 @@ describe('the owner of an account is told by mail', () => {
     });
 
     it('without holding up mails of another kind or account', async () => {
-      const [hal, ida] = [await TestUser.logIn(service.url, 'hal'), await TestUser.logIn(service.url, 'ida')];
+      const [hal, ida] = [
+        await TestUser.logIn(service.url, 'gathers-two'),
+        await TestUser.logIn(service.url, 'gathers-none'),
+      ];
       await minted(hal);
       await minted(hal);
       await minted(ida);
@@ -158,7 +162,7 @@ describe('the owner of an account is told by mail', () => {
     });
 
     it('with the first fifty of them in the list, and the number of all', async () => {
-      const jon = await TestUser.logIn(service.url, 'jon');
+      const jon = await TestUser.logIn(service.url, 'gathers-many');
       const audit = service.app.get(AuditLog);
       for (let n = 0; n < 54; n++)
         await audit.record({ action: 'password.changed', userId: jon.id, actor: 'operator' });
