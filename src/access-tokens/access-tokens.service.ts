@@ -13,10 +13,13 @@ import {
   IsName,
   NotFound,
   notFoundIfPurged,
+  StrictBody,
 } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
 
+/** Strict: without its scopes a token may do everything, without its workspace it is valid for all, without its end for ever. */
+@StrictBody()
 export class MintTokenRequest {
   @IsName()
   name: string;

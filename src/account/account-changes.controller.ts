@@ -92,7 +92,7 @@ export class AccountChangesController {
         },
       }));
       if (again) return again;
-      await this.workspaceForms.delete(session.userId, form);
+      await this.workspaceForms.delete(session.userId, form, byUser(request));
       return { done: 'workspace' };
     });
   }

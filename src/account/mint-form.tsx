@@ -46,6 +46,7 @@ export function MintForm(props: MintFormProps): VNode {
           ...workspaces.map(({ id, name }) => ({ value: id, text: name })),
         ]}
         value={values?.workspaceId ?? ''}
+        fault={faults.workspace}
       />
       <SelectField
         id="token-expiry"

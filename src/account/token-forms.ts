@@ -17,7 +17,7 @@ export const LIFETIMES = ['30', '90', '365', 'never'] as const;
 
 const TOO_MANY = 'This account has the maximum number of access tokens. Revoke one first.';
 
-export type MintField = 'name' | 'scopes' | 'expiry' | 'password';
+export type MintField = 'name' | 'scopes' | 'workspace' | 'expiry' | 'password';
 
 export interface ListedToken {
   readonly id: string;
@@ -88,6 +88,8 @@ export class TokenForms {
     const faults = {
       ...(asName(name) !== undefined ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
       ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose at least one permission.' }),
+      // Without the field the token would be valid for all workspaces.
+      ...(form.get('workspace') === undefined ? { workspace: 'Choose a workspace, or all of them.' } : {}),
       ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token expires.' }),
     };
     if (Object.keys(faults).length > 0) return { faults, values };

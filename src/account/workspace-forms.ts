@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Acting } from '../audit/index.js';
 import type { Form } from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { Database } from '../platform/database/index.js';
@@ -107,8 +108,8 @@ export class WorkspaceForms {
   }
 
   /** @throws NotFound unless it is a workspace of the user */
-  async delete(userId: string, form: Form): Promise<void> {
+  async delete(userId: string, form: Form, by: Acting): Promise<void> {
     const id = await this.workspaces.requireOwned(form.text('id'), { userId, workspaceId: null });
-    await this.workspaces.delete(id);
+    await this.workspaces.delete(id, by);
   }
 }

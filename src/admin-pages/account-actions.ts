@@ -71,6 +71,8 @@ export class AccountActions {
   private async grant(userId: string, { form, by }: AdminAction): Promise<undefined> {
     const status = form.text('status');
     const until = form.text('until');
+    // Without the field the plan would have no end.
+    if (form.get('until') === undefined) throw new BadRequest('choose an end, or leave it empty');
     if (!STATUSES.some((one) => one === status)) throw new BadRequest('choose a status');
     if (until !== '' && !isInstant(until))
       throw new BadRequest('the end must be an ISO 8601 time, such as 2027-01-31T12:00:00Z');

@@ -1,5 +1,6 @@
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
+import { isStrictBody } from '../platform/http/index.js';
 import { named, nullable, type Schema } from './schema.js';
 
 export type BodyClass = new () => object;
@@ -54,8 +55,13 @@ export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
       name,
       required?.includes(name) ? schema : nullable(schema), // optional properties may also be null
     ]);
-    const schema = { type: 'object', properties: Object.fromEntries(all) as object };
-    return named(bodyClass.name, required ? { ...schema, required } : schema);
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(all) as object,
+      ...(required ? { required } : {}),
+      ...(isStrictBody(bodyClass) ? { additionalProperties: false } : {}),
+    };
+    return named(bodyClass.name, schema);
   };
   return schemaOfClass;
 }

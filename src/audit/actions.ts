@@ -17,6 +17,9 @@ export const AUDIT_ACTIONS = [
   'factor.reset',
   'failover.handled',
   'invitation.revoked',
+  'key-session.opened',
+  'key-slot.removed',
+  'key-slot.set',
   'kill-switch.set',
   'password.changed',
   'password.reset',
@@ -28,6 +31,7 @@ export const AUDIT_ACTIONS = [
   'single-sign-on.unlinked',
   'token.minted',
   'token.revoked',
+  'workspace.deleted',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -5,10 +5,37 @@ import type { Acting } from './acting.js';
 import type { AuditAction, AuditActor } from './actions.js';
 
 const statements = {
+  /**
+   * Deletes the events of the user beyond the newest, so that $9 older ones stay, at most $10. Does not wait for another transaction
+   * that does the same: the next event deletes what is left.
+   */
   record: statement(
     'audit.record',
-    `INSERT INTO audit_events (at, user_id, action, actor, actor_id, ip, user_agent, details)
+    `WITH forgotten AS (
+       DELETE FROM audit_events WHERE id IN (
+         SELECT id FROM audit_events WHERE user_id = $2 ORDER BY id DESC OFFSET $9 LIMIT $10 FOR UPDATE SKIP LOCKED
+       )
+     )
+     INSERT INTO audit_events (at, user_id, action, actor, actor_id, ip, user_agent, details)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  ),
+
+  /** Whether an event is among the newest $6 of the user since $2. */
+  isAmongNewest: statement(
+    'audit.is_among_newest',
+    `SELECT 1 AS found FROM (
+       SELECT at, action, ip, details FROM audit_events WHERE user_id = $1 ORDER BY id DESC LIMIT $6
+     ) newest
+     WHERE at > $2 AND action = $3 AND ip IS NOT DISTINCT FROM $4 AND details = $5::jsonb LIMIT 1`,
+  ),
+
+  /** What the newest $3 events of a user since $2 are. */
+  since: statement(
+    'audit.since',
+    `SELECT action, details FROM (
+       SELECT at, action, details FROM audit_events WHERE user_id = $1 ORDER BY id DESC LIMIT $3
+     ) newest
+     WHERE at > $2`,
   ),
 
   /** The newest $3 events of a user below the id $2. */
@@ -40,6 +67,17 @@ const statements = {
 
 /** Longer texts of clients are cut. */
 const MOST_CHARACTERS = 512;
+
+/** Of one account; older ones are deleted with each new event. */
+export const MAX_EVENTS = 10_000;
+
+/** How many surplus events are deleted with each new one. */
+const FORGOTTEN_AT_ONCE = 1_000;
+
+/** How many events `hasRecent` and `since` read. */
+const LOOKED_THROUGH = 200;
+
+const HOUR_MS = 60 * 60_000;
 
 /** Above every id of a table. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
@@ -101,6 +139,17 @@ export class AuditLog {
     else await this.database.transaction((own) => this.recordIn(own, entry));
   }
 
+  /**
+   * Whether the same, with the same details and from the same address, was recorded within the last hour, as far as the newest events
+   * of the account show it: for what a program may do every few minutes.
+   */
+  async hasRecent(entry: AuditEntry): Promise<boolean> {
+    const { userId, action, ip = null, details = {} } = entry;
+    const since = new Date(this.clock.now().getTime() - HOUR_MS);
+    const values = [userId, since, action, ip, JSON.stringify(details), LOOKED_THROUGH];
+    return (await this.database.run(statements.isAmongNewest, values)).length > 0;
+  }
+
   /** Records what was done to the service, not to an account; listeners are not called. */
   async recordOfService(entry: ServiceAuditEntry, tx: Runner): Promise<void> {
     await this.insert(tx, entry, null);
@@ -109,6 +158,15 @@ export class AuditLog {
   /** The events of a user, newest first. @param before an id: only older events */
   ofUser(userId: string, limit: number, before = NEWEST): Promise<AuditEvent[]> {
     return this.database.run<AuditEvent>(statements.ofUser, [userId, before, limit]);
+  }
+
+  /** What happened to an account since a time, as far as its newest 200 events show it. For listeners: what they hear is included. */
+  since(
+    userId: string,
+    time: Date,
+    run: Runner,
+  ): Promise<(Pick<AuditEvent, 'details'> & { readonly action: string })[]> {
+    return run.run(statements.since, [userId, time, LOOKED_THROUGH]);
   }
 
   /** The events of all users, newest first. @param before an id: only older events */
@@ -126,10 +184,11 @@ export class AuditLog {
     await this.insert(tx, entry, entry.userId);
     for (const listener of this.listeners) await listener(entry, tx);
   }
+
   private async insert(tx: Runner, entry: ServiceAuditEntry, userId: string | null): Promise<void> {
     const { action, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
     const client = [ip, userAgent?.slice(0, MOST_CHARACTERS) ?? null];
-    const values = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];
-    await tx.run(statements.record, values);
+    const event = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];
+    await tx.run(statements.record, [...event, MAX_EVENTS - 1, FORGOTTEN_AT_ONCE]);
   }
 }

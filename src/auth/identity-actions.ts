@@ -1,4 +1,4 @@
-interface IdentityAction {
+export interface IdentityAction {
   /** Whether it creates or changes an account. */
   readonly isWrite?: true;
   /** Whether it takes a guessable secret, so that attempts are counted. */
@@ -7,7 +7,13 @@ interface IdentityAction {
   readonly isPassword?: true;
   /** Whether it exists only where the service can send mail. */
   readonly needsMail?: true;
+  /** For settings of the account: its members. Others are refused, where a misspelt one would leave a setting as it is. */
+  readonly members?: readonly string[];
 }
+
+const OF_CHANGE = ['currentPassword', 'newPassword', 'revokeOtherSessions', 'revokeAccessTokens'];
+const OF_RESET = ['token', 'newPassword', 'revokeAccessTokens'];
+const PROFILE = ['name', 'image', 'email']; // the library refuses `email` itself
 
 /** The actions of the identity handler that are reachable under /api/auth; the library has more than this service offers. */
 const IDENTITY_ACTIONS = {
@@ -17,23 +23,29 @@ const IDENTITY_ACTIONS = {
   'GET list-sessions': {},
   'POST revoke-session': {},
   'POST revoke-other-sessions': {},
-  'POST change-password': { isWrite: true, isGuessable: true, isPassword: true },
+  'POST change-password': { isWrite: true, isGuessable: true, isPassword: true, members: OF_CHANGE },
   'POST request-password-reset': { isWrite: true, isPassword: true, needsMail: true },
   'POST send-verification-email': { isWrite: true, needsMail: true },
-  'POST reset-password': { isWrite: true, isGuessable: true, isPassword: true, needsMail: true },
-  'POST two-factor/enable': { isWrite: true, isGuessable: true },
+  'POST reset-password': {
+    isWrite: true,
+    isGuessable: true,
+    isPassword: true,
+    needsMail: true,
+    members: OF_RESET,
+  },
+  'POST two-factor/enable': { isWrite: true, isGuessable: true, members: ['password'] },
   'POST two-factor/verify-totp': { isGuessable: true },
   'POST two-factor/verify-backup-code': { isGuessable: true },
-  'POST two-factor/generate-backup-codes': { isWrite: true, isGuessable: true },
-  'POST two-factor/disable': { isWrite: true, isGuessable: true },
+  'POST two-factor/generate-backup-codes': { isWrite: true, isGuessable: true, members: ['password'] },
+  'POST two-factor/disable': { isWrite: true, isGuessable: true, members: ['password'] },
   'GET passkey/generate-register-options': {},
   'POST passkey/verify-registration': { isWrite: true },
   'GET passkey/generate-authenticate-options': {},
   'POST passkey/verify-authentication': { isGuessable: true, isPassword: true },
   'GET passkey/list-user-passkeys': {},
-  'POST passkey/update-passkey': { isWrite: true },
-  'POST passkey/delete-passkey': { isWrite: true },
-  'POST update-user': { isWrite: true },
+  'POST passkey/update-passkey': { isWrite: true, members: ['id', 'name'] },
+  'POST passkey/delete-passkey': { isWrite: true, members: ['id'] },
+  'POST update-user': { isWrite: true, members: PROFILE },
   'GET one-time-token/generate': {},
   'POST one-time-token/verify': {},
   'GET token': {},

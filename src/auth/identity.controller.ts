@@ -10,10 +10,11 @@ import {
   NotFound,
   parseJsonObject,
   readBody,
+  refuseUnknownMembers,
 } from '../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../platform/kill-switch/index.js';
 import { GuessLimit } from './guess-limit.js';
-import { identityAction, NO_PASSWORDS } from './identity-actions.js';
+import { identityAction, type IdentityAction, NO_PASSWORDS } from './identity-actions.js';
 import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
 import { IDENTITY_DOCS } from './identity.docs.js';
 import type { Identity } from './identity.js';
@@ -54,7 +55,7 @@ export class IdentityController {
     reply.raw.once('close', () => gone.abort());
     const headers = headersOf(request);
     const maySetCookies = settleSource(headers, request.method, this.configuration);
-    const webRequest = await toWebRequest(request, url, headers, gone.signal);
+    const webRequest = await toWebRequest(request, { url, headers, members: action.members }, gone.signal);
     const answer = await this.identity.handler(webRequest);
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
@@ -91,12 +92,15 @@ function headersOf(request: FastifyRequest): Headers {
 
 async function toWebRequest(
   request: FastifyRequest,
-  url: URL,
-  headers: Headers,
+  {
+    url,
+    headers,
+    members,
+  }: { readonly url: URL; readonly headers: Headers } & Pick<IdentityAction, 'members'>,
   signal: AbortSignal,
 ): Promise<Request> {
   const body = request.method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
-  if (body) refuseUnreadable(body);
+  if (body) refuseUnfit(body, members);
   return new Request(url, {
     method: request.method,
     headers,
@@ -106,8 +110,9 @@ async function toWebRequest(
 }
 
 /** Accepts only JSON: any site could post a form, and the check below would not see all that a form can contain. */
-function refuseUnreadable(body: Buffer): void {
-  parseJsonObject(body);
+function refuseUnfit(body: Buffer, members: IdentityAction['members']): void {
+  const given = Object.keys(parseJsonObject(body));
+  if (members) refuseUnknownMembers(given, members);
   // PostgreSQL's text cannot store NUL, and the handler would fail too late. JSON can contain NUL in this spelling only.
   if (body.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
 }

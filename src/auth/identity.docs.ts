@@ -10,6 +10,7 @@ import {
   STRING,
   URL_TEXT,
 } from '../api-docs/index.js';
+import { MAX_IMAGE_LENGTH } from './account-fields.js';
 import type { IdentityActionName } from './identity-actions.js';
 import { FACTOR_DOCS } from './factors/factor.docs.js';
 import {
@@ -49,6 +50,7 @@ const NEW_PASSWORD: OperationDocs['body'] = {
       revokeAccessTokens: { ...BOOLEAN, description: 'Whether to revoke all personal access tokens too.' },
     },
     required: ['currentPassword', 'newPassword'],
+    additionalProperties: false,
   },
 };
 
@@ -62,16 +64,21 @@ const RESET: OperationDocs['body'] = {
       revokeAccessTokens: { ...BOOLEAN, description: 'Whether to revoke all personal access tokens too.' },
     },
     required: ['token', 'newPassword'],
+    additionalProperties: false,
   },
 };
 
 const PROFILE: OperationDocs['body'] = {
-  description: 'At least one of the fields. Other fields are ignored; `email` is refused.',
+  description: 'At least one of the fields.',
   type: 'application/json',
   schema: {
     type: 'object',
-    properties: { name: STRING, image: nullable(STRING) },
+    properties: {
+      name: STRING,
+      image: nullable({ type: 'string', pattern: '^https://', maxLength: MAX_IMAGE_LENGTH }),
+    },
     minProperties: 1,
+    additionalProperties: false,
   },
 };
 

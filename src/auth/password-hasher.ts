@@ -37,11 +37,20 @@ export class PasswordCostModule {
  */
 const AT_ONCE = Math.min(2, Math.max(1, Math.floor(availableParallelism() / 2)));
 
-const LIMITS = {
+const WAIT_MS = 10_000;
+
+/** What one hash takes, rather more than less: on a usual core 0.4 s. */
+const HASH_MS = 500;
+
+/** As many as one slot hashes within the longest wait: a call behind them would wait in vain. */
+const IN_TIME = WAIT_MS / HASH_MS;
+
+/** One network may fill the queue while no other waits; each call of another then takes the place of one of its calls. */
+export const HASHING_LIMITS = {
   atOnce: AT_ONCE,
-  waiting: 20 * AT_ONCE,
-  perOwner: { atOnce: 1, waiting: 10 }, // the ten devices of a family behind one address
-  waitMs: 10_000,
+  waiting: IN_TIME * AT_ONCE,
+  perOwner: { atOnce: 1, waiting: IN_TIME },
+  waitMs: WAIT_MS,
   busy: 'too many people are signing in; try again in a few seconds',
 };
 
@@ -50,7 +59,7 @@ const RETRY_AFTER_S = 5;
 /** The queue for hashing is full; nothing was checked and nothing was counted. */
 export class HashingBusy extends ServiceUnavailable {
   constructor() {
-    super(LIMITS.busy, RETRY_AFTER_S);
+    super(HASHING_LIMITS.busy, RETRY_AFTER_S);
   }
 }
 
@@ -76,7 +85,7 @@ export class PasswordHasher {
     private readonly cost: PasswordCost,
     queues: Queues,
   ) {
-    this.slots = queues.open('passwords', LIMITS);
+    this.slots = queues.open('passwords', HASHING_LIMITS);
   }
 
   /** How many calls wait for a slot. */

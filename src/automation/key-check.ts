@@ -41,27 +41,31 @@ export class KeyCheck {
   ) {}
 
   /**
-   * Returns the master key, 32 bytes; the caller must wipe it.
+   * Returns the master key, 32 bytes, which the caller must wipe, and the name of the workspace.
    * @throws BadRequest unless exactly one is given, and for a recovery key with a typing error; TooManyRequests after ten
    * attempts per minute; Conflict before encryption is set up and as SlotKeys; Forbidden when it is wrong;
    * ServiceUnavailable when too many sessions are being opened
    */
-  async masterKey(workspaceId: string, request: OpenKeySessionRequest): Promise<Buffer> {
+  async masterKey(
+    workspaceId: string,
+    request: OpenKeySessionRequest,
+  ): Promise<{ key: Buffer; name: string }> {
     const credential = credentialOf(request);
     try {
       await this.rateLimiter.hit(`key-session:${workspaceId}`, TRIES_PER_MINUTE);
-      return await credential.open(await this.lockedVault(workspaceId), this.slotKeys);
+      const { name, ...vault } = await this.lockedVault(workspaceId);
+      return { key: await credential.open(vault, this.slotKeys), name };
     } finally {
       credential.wipe();
     }
   }
 
-  private async lockedVault(workspaceId: string): Promise<LockedVault> {
-    const { userId, encryptionSalt, ...check } = await this.workspaces.get(workspaceId);
+  private async lockedVault(workspaceId: string): Promise<LockedVault & { name: string }> {
+    const { userId, name, encryptionSalt, ...check } = await this.workspaces.get(workspaceId);
     if (encryptionSalt === null) throw new Conflict('encryption is not set up');
     const isMasterKey = (key: Buffer): boolean =>
       equalSecrets(verificationHash(key, check.verificationSalt ?? ''), check.verificationHash ?? '');
-    return { workspaceId, userId, encryptionSalt, isMasterKey };
+    return { workspaceId, userId, name, encryptionSalt, isMasterKey };
   }
 }
 

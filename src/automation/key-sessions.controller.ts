@@ -1,4 +1,5 @@
-import { Controller, Delete, Get, Post } from '@nestjs/common';
+import { Controller, Delete, Get, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import {
   CurrentPrincipal,
   CurrentWorkspace,
@@ -8,6 +9,7 @@ import {
   Scopes,
   type WorkspaceRef,
 } from '../access/index.js';
+import { byUser } from '../audit/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { Documented } from '../api-docs/index.js';
 import { KEY_SESSIONS_DOCS } from './automation.docs.js';
@@ -43,8 +45,9 @@ export class KeySessionsController {
     @CurrentPrincipal() principal: Principal,
     @CurrentWorkspace() workspace: WorkspaceRef,
     @JsonBody(BODY_LIMIT) body: OpenKeySessionRequest,
+    @Req() request: FastifyRequest,
   ): Promise<{ keySession: string; expiresAt: string }> {
-    const { token, expiresAt } = await this.sessions.open(principal, workspace.id, body);
+    const { token, expiresAt } = await this.sessions.open(principal, workspace.id, body, byUser(request));
     return { keySession: token, expiresAt: expiresAt.toISOString() };
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import type { Principal } from '../access/index.js';
+import { type Acting, type AuditEntry, AuditLog } from '../audit/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, newId, type Parameter } from '../platform/database/index.js';
@@ -43,10 +44,11 @@ export class KeySessions {
     private readonly clock: Clock,
     private readonly bus: EventBus,
     private readonly log: Log,
+    private readonly audit: AuditLog,
   ) {}
 
   /**
-   * Opens a session. If the user has 1,000 others, the least recently used one is ended.
+   * Opens a session, which is recorded once an hour for each credential, address and workspace: a program may open many. If the user has 1,000 others, the least recently used one is ended.
    * @returns the token, which is never shown again, and the time at which it ends unless it is used
    * @throws whatever `KeyCheck.masterKey` throws, NotFound when the workspace has been deleted meanwhile
    */
@@ -54,15 +56,18 @@ export class KeySessions {
     { userId, tokenId, sessionId }: Principal,
     workspaceId: string,
     request: OpenKeySessionRequest,
+    by: Acting,
   ): Promise<{ token: string; expiresAt: Date }> {
-    const key = await this.keyCheck.masterKey(workspaceId, request);
+    const { key, name } = await this.keyCheck.masterKey(workspaceId, request);
     const token = generateToken();
     const now = this.clock.now();
     const id = newId();
     const wrapped = wrapKey(token, { id, userId, workspaceId }, key);
     key.fill(0);
     const row = [id, hashToken(token), userId, workspaceId, tokenId, sessionId ?? null, wrapped, now];
-    for (const ended of await this.insert(userId, id, row)) this.announceEnd(ended);
+    const details = { workspace: name, workspaceId, ...(tokenId === null ? {} : { tokenId }) };
+    const entry: AuditEntry = { action: 'key-session.opened', userId, ...by, details };
+    for (const ended of await this.insert(entry, id, row)) this.announceEnd(ended);
     return { token, expiresAt: endOf(now) };
   }
 
@@ -104,11 +109,14 @@ export class KeySessions {
    * Returns the sessions that were ended to make room. @throws NotFound, Unauthorized when the account has just been
    * deleted
    */
-  private async insert(userId: string, id: string, row: readonly Parameter[]): Promise<string[]> {
+  private async insert(entry: AuditEntry, id: string, row: readonly Parameter[]): Promise<string[]> {
+    const { userId } = entry;
+    const isRepeated = await this.audit.hasRecent(entry); // not under the lock: of two at once, both may be recorded
     try {
       const ended = await this.database.transaction(async (tx) => {
         await lockOwnUser(tx, userId);
         await tx.run(keySessionStatements.insert, row);
+        if (!isRepeated) await this.audit.record(entry, tx);
         return tx.run<{ id: string }>(keySessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);
       });
       return ended.map((session) => session.id);

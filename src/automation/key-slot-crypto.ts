@@ -5,7 +5,9 @@
  * out of their vaults.
  */
 import {
+  checkPasswordKdf,
   derivePasswordKek,
+  KdfRefused,
   newPasswordKdf,
   objectOf,
   type PasswordKdf,
@@ -78,7 +80,10 @@ const WRAPPED_BYTES = MASTER_KEY_BYTES + ENVELOPE_OVERHEAD;
 const NO_SALT = Buffer.alloc(0);
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const CREDENTIAL_ID = /^[A-Za-z0-9_-]{1,683}$/;
+const HKDF = /^hkdf-sha256$/;
 const PRF_SALT = /^[0-9a-f]{64}$/;
+/** 93 bytes fill 124 characters, without padding. */
+const WRAPPED_KEY = /^[A-Za-z0-9+/]{124}$/;
 
 /**
  * Makes a slot that opens with a password.
@@ -174,17 +179,36 @@ export function openPasskeySlot(place: SlotPlace, slot: StoredSlot, prfOutput: U
   return unwrap(passkeyKek(place, prfOutput), place, wrapped);
 }
 
+/**
+ * Does no work. The service stores no slot for which this throws: a reader would have to refuse it.
+ * @throws KdfRefused unless readers accept `kdf` for a slot of this kind
+ */
+export function checkKdf(kind: KeySlotKind, kdf: unknown): void {
+  if (kind === 'password') checkPasswordKdf(kdf);
+  else if (kind === 'passkey') checkPasskeyKdf(kdf);
+  else checkHkdf(kdf, []);
+}
+
+/** Whether it is the base64 of as many bytes as a wrapped key has. */
+export function isWrappedKey(text: unknown): text is string {
+  return typeof text === 'string' && WRAPPED_KEY.test(text);
+}
+
 /** Returns `kdf` if it names a passkey and its salt. @throws KdfRefused for anything else, other keys included */
 export function checkPasskeyKdf(kdf: unknown): PasskeyKdf {
   const given = checkHkdf(kdf, ['credentialId', 'prfSalt']);
-  requireMatch(given['credentialId'], CREDENTIAL_ID);
+  const { credentialId } = given;
+  requireMatch(credentialId, CREDENTIAL_ID);
+  // Other readers decode it: of two spellings of the same bytes they take one.
+  if (Buffer.from(credentialId as string, 'base64url').toString('base64url') !== credentialId)
+    throw new KdfRefused('malformed');
   requireMatch(given['prfSalt'], PRF_SALT);
   return given as unknown as PasskeyKdf;
 }
 
 function checkHkdf(kdf: unknown, otherKeys: readonly string[]): Readonly<Record<string, unknown>> {
   const given = objectOf(kdf);
-  requireMatch(given['name'], /^hkdf-sha256$/);
+  requireMatch(given['name'], HKDF);
   requireKeys(given, ['name', ...otherKeys]);
   return given;
 }

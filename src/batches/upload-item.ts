@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { CONTENT_HASH, ENCRYPTED_PATH, ENCRYPTED_PATH_RULE, type Precondition } from '../files/index.js';
-import { BadRequest } from '../platform/http/index.js';
+import { BadRequest, refuseUnknownMembers } from '../platform/http/index.js';
 import { type CborMap, contentIn } from './cbor-maps.js';
 
 /** An item of a batch of uploads: what a PUT has in its path, headers and body. */
@@ -18,8 +18,14 @@ export function pathIn(map: CborMap): string | null {
   return typeof path === 'string' && ENCRYPTED_PATH.test(path) ? path : null;
 }
 
-/** @throws BadRequest for an item that is refused alone */
+const MEMBERS = ['encryptedPath', 'contentHash', 'content', 'ifMatch', 'ifNoneMatch'];
+
+/**
+ * A misspelt condition would be an upload without one, so other members are refused.
+ * @throws BadRequest for an item that is refused alone
+ */
 export function uploadItemOf(map: CborMap): UploadItem {
+  refuseUnknownMembers(map.keys(), MEMBERS);
   const encryptedPath = pathIn(map);
   if (encryptedPath === null) throw new BadRequest(`encryptedPath ${ENCRYPTED_PATH_RULE}`);
   const contentHash = map.get('contentHash');

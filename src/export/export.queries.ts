@@ -100,9 +100,10 @@ export const exportStatements = {
      FROM audit_events WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
   ),
 
+  /** Without the verification hash: with it, a write of a key slot proves knowledge of the master key. */
   workspace: statement(
     'export.workspace',
-    `SELECT id, name, encryption_salt AS "encryptionSalt", verification_hash AS "verificationHash",
+    `SELECT id, name, encryption_salt AS "encryptionSalt",
             verification_salt AS "verificationSalt", head_cursor AS cursor, compaction_floor AS "compactionFloor",
             live_files AS "liveFiles", document_bytes AS "documentBytes", assets_revision AS "assetsRevision",
             created_at AS "createdAt", updated_at AS "updatedAt"

@@ -1,9 +1,3 @@
-export {
-  KEY_SLOT_KINDS,
-  type KeySlot,
-  type KeySlotKind,
-  type KeySlotList,
-  KeySlots,
-} from './key-slots.service.js';
+export { type KeySlot, type KeySlotList, KeySlots } from './key-slots.service.js';
 export { WRAPPED_KEY } from './key-slots.queries.js';
 export { KeySlotsModule } from './key-slots.module.js';

@@ -1,6 +1,7 @@
-import { Controller, Delete, Get, Param, Put, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Delete, Get, Param, Put, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CurrentWorkspace, OwnedWorkspace, Scopes, type WorkspaceRef } from '../access/index.js';
+import { byUser } from '../audit/index.js';
 import { Documented } from '../api-docs/index.js';
 import { JsonBody } from '../platform/http/index.js';
 import { KEY_SLOTS_DOCS, type KeySlotListWire, keySlotWire, type KeySlotWire } from './key-slots.docs.js';
@@ -27,9 +28,16 @@ export class KeySlotsController {
     @Param('slotId') slotId: string,
     @IfMatch() ifMatch: readonly string[] | null,
     @JsonBody() { verificationHash, label = null, ...content }: PutKeySlotRequest,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<KeySlotWire> {
-    const write = { workspaceId, slotId: slotId.toLowerCase(), verificationHash, ifMatch };
+    const write = {
+      workspaceId,
+      slotId: slotId.toLowerCase(),
+      verificationHash,
+      ifMatch,
+      by: byUser(request),
+    };
     const { slot, isNew } = await this.keySlots.put(write, { label, ...content });
     reply.status(isNew ? 201 : 200);
     return keySlotWire(slot);
@@ -42,8 +50,16 @@ export class KeySlotsController {
     @Param('slotId') slotId: string,
     @IfMatch() ifMatch: readonly string[] | null,
     @JsonBody() { verificationHash }: DeleteKeySlotRequest,
+    @Req() request: FastifyRequest,
   ): Promise<{ ok: true }> {
-    await this.keySlots.delete({ workspaceId, slotId: slotId.toLowerCase(), verificationHash, ifMatch });
+    const write = {
+      workspaceId,
+      slotId: slotId.toLowerCase(),
+      verificationHash,
+      ifMatch,
+      by: byUser(request),
+    };
+    await this.keySlots.delete(write);
     return { ok: true };
   }
 }

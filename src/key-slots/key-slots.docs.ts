@@ -11,7 +11,8 @@ import {
   STRING,
   UUID,
 } from '../api-docs/index.js';
-import { KEY_SLOT_KINDS, type KeySlot, type KeySlotList } from './key-slots.service.js';
+import type { KeySlot, KeySlotList } from './key-slots.service.js';
+import { KEY_SLOT_KINDS } from './slot-form.js';
 
 export type KeySlotWire = Omit<KeySlot, 'createdAt' | 'updatedAt'> & { createdAt: string; updatedAt: string };
 export type KeySlotListWire = Omit<KeySlotList, 'slots'> & { slots: KeySlotWire[] };
@@ -85,7 +86,7 @@ export const KEY_SLOTS_DOCS = {
         200: json('the slot is deleted', OK),
         403: WRONG_PROOF,
         404: 'key slot not found',
-        409: 'encryption is not set up, or it is the last slot',
+        409: 'encryption is not set up, or it is the last slot that opens',
         412: CHANGED,
       },
     },

@@ -1,35 +1,43 @@
-import { IsIn, Matches, ValidateBy, ValidateIf } from 'class-validator';
-import { fromRequest, parseIfMatch } from '../platform/http/index.js';
+import { IsIn, Matches, ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
+import {
+  isWrappedKey,
+  KDF_BOUNDS,
+  type KeySlotKind,
+  type PasswordKdf,
+} from '../automation/key-slot-crypto.js';
+import { fromRequest, parseIfMatch, StrictBody } from '../platform/http/index.js';
 import { VerifyPasswordRequest } from '../workspaces/index.js';
-import { KEY_SLOT_KINDS, type KeySlotKind } from './key-slots.service.js';
-
-const MAX_KDF_BYTES = 1_024;
-const MAX_KDF_DEPTH = 2;
-const MAX_WRAPPED_KEY_BYTES = 1_024;
+import { KEY_SLOT_KINDS, kdfFault } from './slot-form.js';
 
 /** U+0000 and lone surrogates cannot be stored. */
 const LABEL = /^[^\0\p{Cs}]{0,512}$/u;
 
-/** Numbers beyond the range of JSON.parse are Infinity, which would be stored as null. */
-function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return value !== Infinity && value !== -Infinity;
-  return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
+const isKind = (value: unknown): value is KeySlotKind => KEY_SLOT_KINDS.some((kind) => kind === value);
+
+function isReadable(kdf: unknown, kind: unknown): boolean {
+  return isKind(kind) && kdfFault(kind, kdf) === undefined;
 }
 
-function isKdf(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return isShallow(value, MAX_KDF_DEPTH) && Buffer.byteLength(JSON.stringify(value)) <= MAX_KDF_BYTES;
-}
+const FORMS = {
+  password: 'pbkdf2-sha256 with salt and iterations, or argon2id with salt, memoryKiB, passes and lanes',
+  recovery: 'hkdf-sha256',
+  passkey: 'hkdf-sha256 with credentialId and prfSalt',
+} as const satisfies Record<KeySlotKind, string>;
 
-/** Canonical, so that the stored bytes give the same text again. */
-function isWrappedKey(value: unknown): boolean {
-  if (typeof value !== 'string' || value.length > 2 * MAX_WRAPPED_KEY_BYTES) return false;
-  const bytes = Buffer.from(value, 'base64');
-  const isOfLength = bytes.length > 0 && bytes.length <= MAX_WRAPPED_KEY_BYTES;
-  return isOfLength && bytes.toString('base64') === value;
+function kdfMessage({ object, value }: ValidationArguments): string {
+  const { kind } = object as PutKeySlotRequest;
+  const fault = isKind(kind) ? kdfFault(kind, value) : undefined;
+  if (fault === undefined || fault === 'malformed')
+    return `kdf must be ${isKind(kind) ? FORMS[kind] : 'that of its kind'}, and have no other member`;
+  const { name } = value as PasswordKdf;
+  const bounds = Object.entries(KDF_BOUNDS[name]).map(
+    ([parameter, [least, most]]) => `${parameter} ${least} to ${most}`,
+  );
+  return `kdf is ${fault}: ${bounds.join(', ')}`;
 }
 
 /** Its `verificationHash` proves that the caller knows the master key. */
+@StrictBody()
 export class DeleteKeySlotRequest extends VerifyPasswordRequest {}
 
 export class PutKeySlotRequest extends DeleteKeySlotRequest {
@@ -40,15 +48,22 @@ export class PutKeySlotRequest extends DeleteKeySlotRequest {
   @Matches(LABEL, { message: 'label must be a string of at most 512 characters' })
   label?: string | null;
 
+  /** What readers accept for this kind, and nothing else. */
   @ValidateBy(
-    { name: 'isKdf', validator: { validate: isKdf } },
-    { message: `kdf must be a JSON object of at most ${MAX_KDF_BYTES} bytes and depth ${MAX_KDF_DEPTH}` },
+    {
+      name: 'isKdf',
+      validator: {
+        validate: (kdf, { object }: ValidationArguments) =>
+          isReadable(kdf, (object as PutKeySlotRequest).kind),
+      },
+    },
+    { message: kdfMessage },
   )
   kdf: Record<string, unknown>;
 
   @ValidateBy(
     { name: 'isWrappedKey', validator: { validate: isWrappedKey } },
-    { message: `wrappedKey must be canonical base64 of 1 to ${MAX_WRAPPED_KEY_BYTES} bytes` },
+    { message: 'wrappedKey must be base64 of 93 bytes' },
   )
   wrappedKey: string;
 }

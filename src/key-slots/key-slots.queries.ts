@@ -23,13 +23,13 @@ export const keySlotStatements = {
    */
   lockWorkspace: statement(
     'key_slots.lock_workspace',
-    `SELECT verification_hash AS "verificationHash" FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
+    `SELECT verification_hash AS "verificationHash", user_id AS "userId", name FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
   ),
 
   /** Run this statement and all that follow under the lock. */
   ofWorkspace: statement(
     'key_slots.of_workspace',
-    'SELECT id, kind, updated_at AS "updatedAt" FROM key_slots WHERE workspace_id = $1',
+    `SELECT id, kind, kdf, ${WRAPPED_KEY}, updated_at AS "updatedAt" FROM key_slots WHERE workspace_id = $1`,
   ),
 
   /**

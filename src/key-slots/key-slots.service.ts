@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
+import { type Acting, AuditLog } from '../audit/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type WorkspaceTx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { Conflict, Forbidden, NotFound, PreconditionFailed } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
+import type { KeySlotKind } from '../automation/key-slot-crypto.js';
 import { keySlotStatements } from './key-slots.queries.js';
-
-export const KEY_SLOT_KINDS = ['password', 'recovery', 'passkey'] as const;
-export type KeySlotKind = (typeof KEY_SLOT_KINDS)[number];
+import { isOpenable, type SlotForm } from './slot-form.js';
 
 /** Per workspace. */
 const MAX_SLOTS = 16;
@@ -23,7 +23,7 @@ export interface KeySlot {
   readonly id: string;
   readonly kind: KeySlotKind;
   readonly label: string | null;
-  /** How the client derives the key that opens `wrappedKey`. The service does not interpret it. */
+  /** How the client derives the key that opens `wrappedKey`. Earlier versions stored any object. */
   readonly kdf: Readonly<Record<string, unknown>>;
   /** Base64. */
   readonly wrappedKey: string;
@@ -49,12 +49,20 @@ export interface KeySlotWrite {
   readonly verificationHash: string;
   /** The slot must exist and have one of these as its `updatedAt`; `*` matches any. Null: no condition. */
   readonly ifMatch: readonly string[] | null;
+  readonly by: Acting;
 }
 
 /** What a write stores. */
 export type NewKeySlot = Pick<KeySlot, 'kind' | 'label' | 'kdf' | 'wrappedKey'>;
 
-type StoredSlot = Pick<KeySlot, 'id' | 'kind' | 'updatedAt'>;
+interface VaultRow {
+  readonly verificationHash: string | null;
+  /** Null once the account is deleted. */
+  readonly userId: string | null;
+  readonly name: string;
+}
+
+type StoredSlot = Pick<KeySlot, 'id' | 'updatedAt'> & SlotForm;
 type SlotRow = Omit<KeySlot, 'kdf'> & { readonly kdf: string };
 type ListRow = Omit<KeySlotList, 'slots'> & (SlotRow | { readonly id: null });
 
@@ -70,6 +78,7 @@ export class KeySlots {
     private readonly database: Database,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
+    private readonly audit: AuditLog,
     metrics: Metrics,
   ) {
     this.writes = metrics.counter('cloud_sync_key_slot_writes_total', 'Writes of key slots', ['outcome']);
@@ -91,7 +100,7 @@ export class KeySlots {
    */
   async put(write: KeySlotWrite, slot: NewKeySlot): Promise<{ slot: KeySlot; isNew: boolean }> {
     const { workspaceId, slotId } = write;
-    const result = await this.write(write, async (tx, slots, existing) => {
+    const result = await this.write(write, async (tx, slots, existing, vault) => {
       checkPrecondition(write.ifMatch, existing);
       checkRoom(
         slots.filter(({ id }) => id !== slotId),
@@ -105,36 +114,42 @@ export class KeySlots {
       ];
       const values = [workspaceId, slotId, ...content, this.clock.now()];
       const [row] = await tx.run<SlotRow>(keySlotStatements.put, values);
+      await this.record(tx, 'key-slot.set', write, { ...vault, kind: slot.kind });
       return { slot: slotOf(row as SlotRow), isNew: existing === undefined };
     });
     this.writes.add({ outcome: result.isNew ? 'created' : 'replaced' });
     return result;
   }
 
-  /** @throws the same as `put`; NotFound without the slot; Conflict for the last slot, because a vault without one may never open again */
+  /** @throws the same as `put`; NotFound without the slot; Conflict for the last slot that opens, because a vault without one may never open again */
   async delete(write: KeySlotWrite): Promise<void> {
-    await this.write(write, async (tx, slots, existing) => {
+    await this.write(write, async (tx, slots, existing, vault) => {
       if (!existing) throw new NotFound('key slot not found');
       checkPrecondition(write.ifMatch, existing);
-      if (slots.length === 1)
-        throw new Conflict('the last key slot of a workspace cannot be deleted: add another one first');
+      checkAnotherOpens(
+        slots.filter(({ id }) => id !== existing.id),
+        existing,
+      );
       await tx.run(keySlotStatements.delete, [write.workspaceId, existing.id]);
+      await this.record(tx, 'key-slot.removed', write, { ...vault, kind: existing.kind });
     });
     this.writes.add({ outcome: 'deleted' });
   }
 
   private async write<T>(
     { workspaceId, slotId, verificationHash }: KeySlotWrite,
-    change: (tx: WorkspaceTx, slots: readonly StoredSlot[], existing: StoredSlot | undefined) => Promise<T>,
+    change: (
+      tx: Tx,
+      slots: readonly StoredSlot[],
+      existing: StoredSlot | undefined,
+      vault: VaultRow,
+    ) => Promise<T>,
   ): Promise<T> {
     if (!isUUID(slotId)) throw new NotFound('key slot not found');
     await this.rateLimiter.hit(`key-slots:${workspaceId}`, WRITES_PER_MINUTE);
-    return this.database.workspaceTransaction(workspaceId, async (tx) => {
+    return this.database.sharedTransaction(async (tx) => {
       const values = [workspaceId];
-      const [workspace] = await tx.run<{ verificationHash: string | null }>(
-        keySlotStatements.lockWorkspace,
-        values,
-      );
+      const [workspace] = await tx.run<VaultRow>(keySlotStatements.lockWorkspace, values);
       if (!workspace) throw new NotFound('workspace not found');
       if (workspace.verificationHash === null) throw new Conflict('encryption is not set up');
       if (!equalSecrets(workspace.verificationHash, verificationHash)) {
@@ -146,8 +161,19 @@ export class KeySlots {
         tx,
         slots,
         slots.find(({ id }) => id === slotId),
+        workspace,
       );
-    });
+    }, workspaceId);
+  }
+
+  private async record(
+    tx: Tx,
+    action: 'key-slot.set' | 'key-slot.removed',
+    { workspaceId, slotId, by }: KeySlotWrite,
+    { userId, name, kind }: VaultRow & Pick<StoredSlot, 'kind'>,
+  ): Promise<void> {
+    const details = { workspace: name, workspaceId, slotId, kind };
+    if (userId !== null) await this.audit.record({ action, userId, ...by, details }, tx);
   }
 }
 
@@ -163,6 +189,12 @@ function checkRoom(others: readonly StoredSlot[], kind: KeySlotKind): void {
   const passwords = others.filter((other) => other.kind === 'password');
   if (kind === 'password' && passwords.length >= MAX_PASSWORD_SLOTS)
     throw new Conflict(`a workspace can have at most ${MAX_PASSWORD_SLOTS} passwords: delete one first`);
+}
+
+/** A slot that no reader opens is no way into the vault. @throws Conflict */
+function checkAnotherOpens(others: readonly StoredSlot[], existing: StoredSlot): void {
+  if (others.length === 0 || (isOpenable(existing) && !others.some(isOpenable)))
+    throw new Conflict('the last key slot of a workspace cannot be deleted: add another one first');
 }
 
 function slotOf({ id, kind, label, kdf, wrappedKey, createdAt, updatedAt }: SlotRow): KeySlot {

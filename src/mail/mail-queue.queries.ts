@@ -4,7 +4,27 @@ export const mailStatements = {
   queue: statement(
     'mail_queue.queue',
     `INSERT INTO mail_queue (user_id, recipient, template, parameters, queued_at, due_at)
-     VALUES ($1, $2, $3, $4, $5, $5)`,
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+  ),
+
+  /**
+   * Adds the line $5 to a gathering mail that is not due at $4. Beyond $6 lines, it is only counted. A mail that has been claimed is
+   * not changed: it may be on its way.
+   */
+  append: statement(
+    'mail_queue.append',
+    `UPDATE mail_queue SET parameters = parameters || jsonb_build_object(
+       'count', ((parameters ->> 'count')::integer + 1)::text,
+       'events', CASE WHEN (parameters ->> 'count')::integer < $6 THEN concat(parameters ->> 'events', E'\\n', $5::text)
+                      ELSE parameters ->> 'events' END
+     )
+     WHERE id = (
+       SELECT id FROM mail_queue
+       WHERE user_id = $1 AND template = $2 AND recipient = $3 AND attempts = 0 AND due_at > $4
+         AND parameters ->> 'count' IS NOT NULL
+       ORDER BY due_at LIMIT 1 FOR UPDATE
+     )
+     RETURNING id`,
   ),
 
   /**

@@ -13,6 +13,17 @@ export interface OutgoingMail {
   readonly userId?: string;
   /** Never a secret: the row is in the database until the mail is sent. */
   readonly parameters?: Readonly<Record<string, string>>;
+  /** When it is sent; at once by default. */
+  readonly dueAt?: Date;
+}
+
+/** One of several events that one mail of an account tells of. */
+export interface GatheredEvent {
+  readonly template: TemplateName;
+  readonly to: string;
+  readonly userId: string;
+  /** ISO 8601 and, where it is known, the address: `2026-11-27T15:50:00Z 203.0.113.7`. */
+  readonly event: string;
 }
 
 /** A mail claimed by this instance. */
@@ -36,6 +47,9 @@ const LEASE_MS = 5 * 60_000;
 /** The wait after a failure doubles from the first up to the second. */
 const WAITS_MS = { first: 30_000, longest: 60 * 60_000 };
 
+/** How many events a gathered mail lists; it counts all. */
+const MOST_LISTED = 50;
+
 /** A mail that could not be sent for this long is given up. */
 export const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
 
@@ -48,11 +62,18 @@ export class MailQueue {
   ) {}
 
   async add(
-    { template, to, userId, parameters = {} }: OutgoingMail,
+    { template, to, userId, parameters = {}, dueAt }: OutgoingMail,
     tx: Pick<Tx, 'run'> = this.database,
   ): Promise<void> {
-    const values = [userId ?? null, to, template, JSON.stringify(parameters), this.clock.now()];
+    const now = this.clock.now();
+    const values = [userId ?? null, to, template, JSON.stringify(parameters), now, dueAt ?? now];
     await tx.run(mailStatements.queue, values);
+  }
+
+  /** Adds an event to a mail that gathers such events and is not due yet. Returns whether there is one. */
+  async append({ userId, template, to, event }: GatheredEvent, tx: Pick<Tx, 'run'>): Promise<boolean> {
+    const values = [userId, template, to, this.clock.now(), event, MOST_LISTED];
+    return (await tx.run(mailStatements.append, values)).length > 0;
   }
 
   /** Up to `limit` mails that are due, to be sent by the caller alone until their leases end. */

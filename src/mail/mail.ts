@@ -6,7 +6,7 @@ import { Background } from '../platform/jobs/index.js';
 import { CoalescingRunner } from '../platform/async/index.js';
 import { Log, requestScope } from '../platform/log/index.js';
 import { MailDispatcher, type Preparation } from './mail-dispatcher.js';
-import { MailQueue, type OutgoingMail } from './mail-queue.js';
+import { type GatheredEvent, MailQueue, type OutgoingMail } from './mail-queue.js';
 import type { TemplateName } from './templates.js';
 
 export type { OutgoingMail, QueuedMail } from './mail-queue.js';
@@ -49,6 +49,11 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
       this.waking = undefined;
       void this.work();
     }, WAKE_AFTER_MS).unref();
+  }
+
+  /** Adds an event to a mail of the account that gathers such events and waits. Returns whether there is one. */
+  append(event: GatheredEvent, tx: Pick<Tx, 'run'>): Promise<boolean> {
+    return this.queueTable.append(event, tx);
   }
 
   /** What becomes of mails of this template is decided when they are sent. */

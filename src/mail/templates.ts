@@ -7,17 +7,32 @@ type Template = (parameters: Parameters, sender: string) => Content;
 
 const NOT_YOU = 'If it was not you, ignore this mail: without the link nothing happens.';
 
-/** A security notice. */
-function notice(subject: string, { at, from, link = '' }: Parameters): Content {
+/** A security notice: of one event, or of several that were gathered. */
+function notice(subject: string, parameters: Parameters): Content {
+  const { at, from, link = '', count = '1' } = parameters;
+  const isOne = count === '1';
+  const ofOne = { Time: inWords(at), ...(from === undefined ? {} : { 'From the network address': from }) };
   return {
-    subject,
+    subject: isOne ? subject : `${subject} (${count} times)`,
     blocks: [
-      `${subject}.`,
-      { facts: { Time: inWords(at), ...(from === undefined ? {} : { 'From the network address': from }) } },
+      isOne ? `${subject}.` : `${subject}, ${count} times since the last mail about it.`,
+      { facts: isOne ? ofOne : listed(parameters) },
       'If it was you, there is nothing to do. If not, change your password, end the other sign-ins and revoke the access tokens that you do not know:',
       { link, label: 'Your account' },
     ],
   };
+}
+
+/** One line for each event, and how many have none. */
+function listed({ events = '', count }: Parameters): Record<string, string> {
+  const lines = events.split('\n').map((event) => event.split(' '));
+  const facts = lines.map(([at, from], index) => [
+    `${index + 1}`,
+    from ? `${inWords(at)}, from ${from}` : inWords(at),
+  ]);
+  const more = Number(count) - lines.length;
+  if (more > 0) facts.push(['More', `${more}, which the activity of your account lists`]);
+  return Object.fromEntries(facts) as Record<string, string>;
 }
 
 /**

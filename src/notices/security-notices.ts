@@ -1,24 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { type AuditEntry, AuditLog, type Runner } from '../audit/index.js';
+import { type AuditDetails, type AuditEntry, AuditLog, type Runner } from '../audit/index.js';
 import { MailLimit } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Mail, type TemplateName } from '../mail/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { statement } from '../platform/database/index.js';
 
+/** Locks the account: of two events at once, the second sees the first. */
 const addressOf = statement(
   'security_notices.address_of',
-  'SELECT email, email_verified AS "isVerified" FROM users WHERE id = $1 AND suspended_at IS NULL',
+  `SELECT email, email_verified AS "isVerified" FROM users WHERE id = $1 AND suspended_at IS NULL FOR NO KEY UPDATE`,
 );
+
+/** After a mail about a kind of event, further ones of the kind are gathered for this long. */
+const GATHERED_FOR_MS = 10 * 60_000;
 
 /**
  * Tells the owner of an account what was done to it, by mail, in the transaction that did it. Nobody can switch these mails off:
- * an intruder would do so first. An address that nobody has confirmed may be a stranger's, so it gets a few in an hour at most.
+ * an intruder would do so first. The first event of a kind is told at once; those of the next ten minutes together in one mail, which
+ * lists them, so that nobody can bury a mail under hundreds. An address that nobody has confirmed may be a stranger's, so it gets a
+ * few in an hour at most.
  */
 @Injectable()
 export class SecurityNotices {
   constructor(
-    audit: AuditLog,
+    private readonly audit: AuditLog,
     private readonly mail: Mail,
     private readonly limit: MailLimit,
     private readonly clock: Clock,
@@ -30,14 +36,41 @@ export class SecurityNotices {
   private async tell(entry: AuditEntry, run: Runner): Promise<void> {
     const template = this.mail.isOn ? templateFor(entry) : undefined;
     if (template === undefined) return;
-    const [user] = await run.run<{ email: string; isVerified: boolean }>(addressOf, [entry.userId]);
-    if (!user || !(user.isVerified || (await this.limit.hasRoom('notice', user.email, run)))) return;
-    const parameters = {
-      at: this.clock.now().toISOString(),
-      link: `${this.configuration.publicUrl}/account`,
-      ...(entry.actor === 'user' && entry.ip !== undefined ? { from: entry.ip } : {}),
-    };
-    await this.mail.queue({ template, to: user.email, userId: entry.userId, parameters }, run);
+    const { userId } = entry;
+    const [user] = await run.run<{ email: string; isVerified: boolean }>(addressOf, [userId]);
+    if (!user) return;
+    const to = user.email;
+    const at = this.clock.now().toISOString();
+    const from = entry.actor === 'user' ? entry.ip : undefined;
+    const event = from === undefined ? at : `${at} ${from}`;
+    const isRepeated = await this.isRepeated(userId, template, run);
+    if (isRepeated && (await this.mail.append({ template, to, userId, event }, run))) return;
+    if (!(user.isVerified || (await this.limit.hasRoom('notice', to, run)))) return;
+    const link = `${this.configuration.publicUrl}/account`;
+    const parameters = { at, link, ...(from === undefined ? {} : { from }) };
+    await this.mail.queue(
+      isRepeated
+        ? {
+            template,
+            to,
+            userId,
+            parameters: { ...parameters, count: '1', events: event },
+            dueAt: this.gathered(),
+          }
+        : { template, to, userId, parameters },
+      run,
+    );
+  }
+
+  /** Whether the owner has been told of another event of the kind a short while ago. */
+  private async isRepeated(userId: string, template: TemplateName, run: Runner): Promise<boolean> {
+    const since = new Date(this.clock.now().getTime() - GATHERED_FOR_MS);
+    const events = await this.audit.since(userId, since, run);
+    return events.filter((event) => templateFor(event) === template).length > 1; // one is the event itself
+  }
+
+  private gathered(): Date {
+    return new Date(this.clock.now().getTime() + GATHERED_FOR_MS);
   }
 }
 
@@ -50,8 +83,13 @@ const NOTICES: ReadonlyMap<string, TemplateName> = new Map([
   ['single-sign-on.unlinked', 'single-sign-on-unlinked'],
 ]);
 
+interface TellingEvent {
+  readonly action: string;
+  readonly details?: AuditDetails;
+}
+
 /** The notice about an action, if there is one. An account that single sign-on has made is not told of its own link. */
-function templateFor({ action, details = {} }: AuditEntry): TemplateName | undefined {
+function templateFor({ action, details = {} }: TellingEvent): TemplateName | undefined {
   if (action.startsWith('factor.')) return 'factor-changed';
   if (action === 'token.minted') return /\bfull\b/.test(String(details['scopes'])) ? 'full-token' : undefined;
   if (details['isNewAccount'] === true) return undefined;

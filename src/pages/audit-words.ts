@@ -2,6 +2,15 @@ import type { AuditDetails, AuditEvent } from '../audit/index.js';
 
 type Words = string | ((details: AuditDetails) => string);
 
+const KEY_SLOTS: Readonly<Record<string, string>> = {
+  password: 'Vault password',
+  recovery: 'Recovery key',
+  passkey: 'Passkey',
+};
+
+const named = (name: AuditDetails[string] | undefined): string =>
+  name === undefined ? '' : `${String(name)} `;
+
 const WORDS: Readonly<Record<string, Words>> = {
   'account.deleted': 'Account deleted',
   'account.demoted': 'No longer an administrator',
@@ -20,6 +29,11 @@ const WORDS: Readonly<Record<string, Words>> = {
   'factor.reset': 'Second factor reset',
   'failover.handled': 'Failover of the database handled',
   'invitation.revoked': ({ email }) => `Invitation of ${String(email ?? 'an address')} revoked`,
+  'key-session.opened': ({ workspace }) => `Workspace ${named(workspace)}opened for the Automation API`,
+  'key-slot.removed': ({ workspace, kind }) =>
+    `${KEY_SLOTS[String(kind)] ?? 'Key slot'} of workspace ${named(workspace)}removed`,
+  'key-slot.set': ({ workspace, kind }) =>
+    `${KEY_SLOTS[String(kind)] ?? 'Key slot'} of workspace ${named(workspace)}set`,
   'kill-switch.set': ({ mode }) => `Kill switch set to ${String(mode ?? 'another mode')}`,
   'password.changed': ({ revokedTokens }) =>
     `Password changed${revokedTokens ? ', and all access tokens revoked' : ''}`,
@@ -35,6 +49,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     name === undefined ? 'Access token made' : `Access token ${String(name)} made, for ${String(scopes)}`,
   'token.revoked': ({ name }) =>
     name === undefined ? 'Access token revoked' : `Access token ${String(name)} revoked`,
+  'workspace.deleted': ({ workspace }) => `Workspace ${named(workspace)}deleted`,
 };
 
 /** What happened, in words for people. The details of a deleted account's events are gone. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type Acting, AuditLog } from '../audit/index.js';
 import { Database, statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { OwedDeletions } from './owed-deletions.js';
@@ -9,7 +10,7 @@ import { WorkspacePurge } from './workspace-purge.js';
 
 const deleteOne = statement(
   'workspaces.delete',
-  'UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL RETURNING id, user_id AS "userId"',
+  'UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL RETURNING id, user_id AS "userId", name',
 );
 
 /**
@@ -34,13 +35,12 @@ export class WorkspaceDeletion {
     private readonly bus: EventBus,
     private readonly catalogue: WorkspaceCatalogue,
     private readonly owed: OwedDeletions,
+    private readonly audit: AuditLog,
   ) {}
 
   /** When this resolves, the workspace is gone for every caller. Returns whether it existed. */
-  async delete(id: string, now: Date): Promise<boolean> {
-    const deleted = this.database.isDistributed
-      ? await this.database.sharedTransaction((tx) => this.deleteListed(tx, id, now), id)
-      : await this.database.run<DeletedWorkspace>(deleteOne, [id, now]);
+  async delete(id: string, now: Date, by: Acting): Promise<boolean> {
+    const deleted = await this.database.sharedTransaction((tx) => this.deleteListed(tx, id, now, by), id);
     this.announce(deleted);
     return deleted.length > 0;
   }
@@ -55,9 +55,14 @@ export class WorkspaceDeletion {
     return deleted.map(({ id }) => id);
   }
 
-  private async deleteListed(tx: Tx, id: string, now: Date): Promise<DeletedWorkspace[]> {
-    const deleted = await tx.run<DeletedWorkspace>(deleteOne, [id, now]);
+  private async deleteListed(tx: Tx, id: string, now: Date, by: Acting): Promise<DeletedWorkspace[]> {
+    const deleted = await tx.run<DeletedWorkspace & { name: string }>(deleteOne, [id, now]);
     await this.catalogue.remove(tx, [id]);
+    for (const { userId, name } of deleted) {
+      const details = { workspace: name, workspaceId: id };
+      if (userId !== null)
+        await this.audit.record({ action: 'workspace.deleted', userId, ...by, details }, tx);
+    }
     return deleted;
   }
 

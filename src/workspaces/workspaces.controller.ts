@@ -11,6 +11,7 @@ import {
   Unbound,
   type WorkspaceRef,
 } from '../access/index.js';
+import { byUser } from '../audit/index.js';
 import {
   arrayOf,
   BOOLEAN,
@@ -143,8 +144,11 @@ export class WorkspacesController {
   @Delete(':id')
   @Scopes('full')
   @OwnedWorkspace()
-  async delete(@CurrentWorkspace() { id }: WorkspaceRef): Promise<{ ok: true }> {
-    await this.workspaces.delete(id);
+  async delete(
+    @CurrentWorkspace() { id }: WorkspaceRef,
+    @Req() request: FastifyRequest,
+  ): Promise<{ ok: true }> {
+    await this.workspaces.delete(id, byUser(request));
     return { ok: true };
   }
 

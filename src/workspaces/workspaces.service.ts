@@ -6,6 +6,7 @@ import { IsNull, Repository } from 'typeorm';
 import { type AccessRequirements, WorkspaceAccess } from '../access/guards/index.js';
 import type { Principal } from '../access/index.js';
 import { equalSecrets } from '../auth/index.js';
+import type { Acting } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { asName, BadRequest, Conflict, IsName, NAME_RULE, NotFound } from '../platform/http/index.js';
@@ -105,8 +106,8 @@ export class Workspaces {
   /**
    * When this resolves, the workspace is gone for every caller; its rows and blobs are purged in the background. @throws NotFound
    */
-  async delete(id: string): Promise<void> {
-    const wasThere = await this.deletion.delete(id, this.clock.now());
+  async delete(id: string, by: Acting): Promise<void> {
+    const wasThere = await this.deletion.delete(id, this.clock.now(), by);
     if (!wasThere) throw new NotFound('workspace not found');
   }
 

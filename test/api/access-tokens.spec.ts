@@ -125,6 +125,30 @@ describe('POST /api/v1/auth/tokens', () => {
     expect(body).toMatchObject({ scopes: asked.scopes, expires_at: expiresAt, workspace_id: workspace.id });
   });
 
+  it.each([
+    ['scope', ['documents:read']],
+    ['Scopes', ['documents:read']],
+    ['workspace_id', randomUUID()],
+    ['workspace', randomUUID()],
+    ['expires_at', '2099-01-01T00:00:00Z'],
+    ['expiresIn', 60],
+    ['id', randomUUID()],
+  ])(
+    'is 400 for the unknown member %s, by name: without what was meant, the token could do more',
+    async (member, value) => {
+      const user = await service.user('misspelt');
+      const { body } = await mint(user, { name: 'x', [member]: value }).expect(400);
+      expect(body).toEqual({ error: `unknown member "${member}"` });
+      expect(await listed(user)).toEqual([]);
+    },
+  );
+
+  it('shortens the name of an unknown member', async () => {
+    const user = await service.user('misspelt-long');
+    const { body } = await mint(user, { name: 'x', ['\u{1F511}'.repeat(5_000)]: 1 }).expect(400);
+    expect(body.error.length).toBeLessThan(100);
+  });
+
   it('makes another token each time', async () => {
     const alice = await service.user('mint-many');
     const all = await Promise.all(Array.from({ length: 20 }, () => minted(alice)));

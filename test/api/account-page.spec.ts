@@ -286,6 +286,7 @@ describe('access tokens', () => {
     ['no name', { name: '' }, 'Enter a name'],
     ['no scope', { scopes: undefined }, 'Choose at least one permission'],
     ['an unknown scope', { scopes: 'admin' }, 'Choose at least one permission'],
+    ['no field for the workspace', { workspace: undefined }, 'Choose a workspace, or all of them'],
     ['an expiry that is not offered', { expiry: '100000' }, 'Choose when the token expires'],
   ])('are not created with %s: the form again, with what is wrong', async (what, wrong, words) => {
     const { browser, user } = await signedIn(`no-mint-${what.replaceAll(' ', '-')}`);

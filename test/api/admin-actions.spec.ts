@@ -33,7 +33,7 @@ const pageOf = ({ id }: Person): Promise<supertest.Response> =>
 async function act(
   person: Person,
   label: string,
-  fields: Readonly<Record<string, string>> = {},
+  fields: Readonly<Record<string, string | undefined>> = {},
 ): Promise<supertest.Response> {
   const answer = await administrator.browser.submit(await pageOf(person), label, fields);
   if (answer.status !== 303) return answer;
@@ -149,6 +149,8 @@ describe('an administrator', () => {
       const refused = await act(person, 'Set the plan', { status: 'active', until: '', ...fields });
       expect([refused.status, textOf(refused.text)]).toEqual([400, expect.stringContaining('Not done')]);
     }
+    const withoutEnd = await act(person, 'Set the plan', { status: 'active', until: undefined });
+    expect([withoutEnd.status, textOf(withoutEnd.text)]).toEqual([400, expect.stringContaining('Not done')]);
     expect(await eventsOf(person)).toHaveLength(1);
   });
 

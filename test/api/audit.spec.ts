@@ -1,7 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { type AuditEvent, AuditLog } from '../../src/audit/index.js';
+import { MAX_EVENTS } from '../../src/audit/audit-log.js';
+import { verificationHash } from '../../src/automation/vault-crypto.js';
 import { PASSWORD, type Person, personAt } from '../kit/administrators.js';
-import { BASE_URL, startService, type TestService } from '../kit/index.js';
+import { TestVault } from '../kit/automation.js';
+import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';
+import { RECOVERY_SLOT } from '../kit/key-slots.js';
 import { textOf } from '../kit/visitor.js';
 
 let service: TestService;
@@ -65,10 +70,118 @@ describe('the audit log of an account', () => {
     expect(await eventsOf(person)).toEqual([]);
   });
 
+  describe('what is done to vaults', () => {
+    const vaultOf = async (
+      name: string,
+    ): Promise<{ user: TestUser; vault: TestVault; own: Pick<Person, 'id'> }> => {
+      const user = await service.user(name);
+      const vault = await TestVault.setUp(await user.workspace('Diary'));
+      return { user, vault, own: { id: user.id } };
+    };
+    const opened = (vault: TestVault, user?: TestUser): supertest.Test =>
+      vault.openSession({ key: vault.masterKey.toString('base64') }, user).expect(201);
+    const actionsOf = async (own: Pick<Person, 'id'>): Promise<unknown[]> =>
+      (await eventsOf(own)).map(({ action, details }) => [action, details]);
+
+    it('has a key session once an hour for each credential', async () => {
+      const { user, vault, own } = await vaultOf('opens');
+      const details = { workspace: 'Diary', workspaceId: vault.workspace.id };
+      await opened(vault);
+      await opened(vault);
+      expect(await actionsOf(own)).toEqual([['key-session.opened', details]]);
+
+      const { body } = await user.post('/api/v1/auth/tokens').send({ name: 'robot' }).expect(201);
+      const robot = user.at(user.url, body.token);
+      await opened(vault, robot);
+      await opened(vault, robot);
+      await vault.openSession({ key: Buffer.alloc(32).toString('base64') }).expect(403);
+      expect(await actionsOf(own)).toEqual([
+        ['key-session.opened', { ...details, tokenId: body.id }],
+        ['token.minted', { name: 'robot', scopes: 'full' }],
+        ['key-session.opened', details],
+      ]);
+
+      service.clock.advance(60 * 60_000);
+      try {
+        await opened(vault, robot);
+        expect((await eventsOf(own))[0]).toMatchObject({ action: 'key-session.opened', ip: '127.0.0.1' });
+        expect(await eventsOf(own)).toHaveLength(4);
+      } finally {
+        service.clock.advance(-60 * 60_000);
+      }
+    });
+
+    it('has writes of key slots, and the deletion of the workspace', async () => {
+      const { user, vault, own } = await vaultOf('writes');
+      const { workspace } = vault;
+      const { body } = await user.get(`${workspace.path}/key-slots`).expect(200);
+      const proof = { verificationHash: verificationHash(vault.masterKey, body.verificationSalt) };
+      const [first, second] = [randomUUID(), randomUUID()];
+      const put = (id: string, proofs: object): supertest.Test =>
+        user.put(`${workspace.path}/key-slots/${id}`).send({ ...RECOVERY_SLOT, ...proofs });
+      await put(first, proof).expect(201);
+      await put(first, { verificationHash: 'ab'.repeat(32) }).expect(403);
+      await put(second, proof).expect(201);
+      await user.delete(`${workspace.path}/key-slots/${first}`).send(proof).expect(200);
+      await user.delete(workspace.path).expect(200);
+      await user.delete(workspace.path).expect(404);
+      const details = { workspace: 'Diary', workspaceId: workspace.id };
+      const slot = { ...details, kind: 'recovery' };
+      expect(await actionsOf(own)).toEqual([
+        ['workspace.deleted', details],
+        ['key-slot.removed', { ...slot, slotId: first }],
+        ['key-slot.set', { ...slot, slotId: second }],
+        ['key-slot.set', { ...slot, slotId: first }],
+        ['key-session.opened', details],
+      ]);
+    });
+
+    it('is shown to its user in words', async () => {
+      const person = await personAt(service, 'reads-vaults');
+      const audit = service.app.get(AuditLog);
+      for (const action of [
+        'key-session.opened',
+        'key-slot.set',
+        'key-slot.removed',
+        'workspace.deleted',
+      ] as const) {
+        const details = { workspace: 'Diary', kind: 'recovery' };
+        await audit.record({ action, userId: person.id, actor: 'user', details });
+      }
+      const text = textOf((await person.browser.get('/account/activity')).text);
+      for (const sentence of [
+        'Workspace Diary opened for the Automation API',
+        'Recovery key of workspace Diary set',
+        'Recovery key of workspace Diary removed',
+        'Workspace Diary deleted',
+      ])
+        expect(text).toContain(sentence);
+    });
+  });
+
+  it('keeps the newest 10,000 events of an account', async () => {
+    const { id } = await service.user('busy');
+    await service.database.query(
+      `INSERT INTO audit_events (at, user_id, action, actor)
+       SELECT now(), $1, 'token.revoked', 'user' FROM generate_series(1, $2::int)`,
+      [id, MAX_EVENTS + 5],
+    );
+    const other = await service.user('not-busy');
+    const audit = service.app.get(AuditLog);
+    await audit.record({ action: 'token.minted', userId: other.id, actor: 'user' });
+    await audit.record({ action: 'token.minted', userId: id, actor: 'user' });
+    const [counted] = await service.database.query<{ count: number; newest: string }>(
+      `SELECT count(*)::int AS count, (array_agg(action ORDER BY id DESC))[1] AS newest FROM audit_events WHERE user_id = $1`,
+      [id],
+    );
+    expect(counted).toEqual({ count: MAX_EVENTS, newest: 'token.minted' });
+    expect(await audit.ofUser(other.id, 10)).toHaveLength(1);
+  });
+
   it('has what is done on the account page', async () => {
     const person = await personAt(service, 'on-page');
     const { browser } = person;
-    const fields = { name: 'paper', scopes: 'documents:read', expiry: '30' };
+    const fields = { name: 'paper', scopes: 'documents:read', workspace: '', expiry: '30' };
     await browser.submit(await browser.get('/account'), 'New token', fields);
     await browser.submit(await browser.get('/account'), 'Revoke paper');
     await browser.submit(await browser.get('/account'), 'Sign out everywhere else');

@@ -11,6 +11,7 @@ import {
 import { verificationHash } from '../../src/automation/vault-crypto.js';
 import { automationPath, TestVault } from '../kit/automation.js';
 import { eventually, startService, type TestService, type TestUser } from '../kit/index.js';
+import { storeUncheckedSlot } from '../kit/key-slots.js';
 
 const OLD = 'the old password of the vault';
 const PASSWORD = 'Ünïcode pass – 12 ﬁsh';
@@ -64,10 +65,10 @@ async function removeSlot({ workspace, masterKey }: TestVault, slotId: string): 
     .expect(200);
 }
 
-/** Stores parameters that the module makes no slot with: a client of another kind may. */
-async function addForeign(vault: TestVault, kdf: Record<string, unknown>): Promise<void> {
+/** Stores parameters that the module makes no slot with: clients of earlier versions of the service could. */
+async function addForeign({ workspace }: TestVault, kdf: Record<string, unknown>): Promise<void> {
   const wrappedKey = randomBytes(93).toString('base64');
-  await vault.putSlot(vault.newSlotPlace().slotId, { kind: 'password', kdf, wrappedKey });
+  await storeUncheckedSlot(service.database, workspace.id, { kdf, wrappedKey });
 }
 
 /** The status of an attempt; when it opens, the session reads what the vault holds. */

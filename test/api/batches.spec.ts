@@ -64,24 +64,22 @@ describe('POST /files/batch-upload', () => {
     expect(await notes.status()).toEqual({ cursor: 200, fileCount: 200 });
   });
 
-  it('ignores keys of an item that it does not know', async () => {
-    const notes = await workspace();
-    const other = await workspace();
-    const theirs = { id: other.id, workspaceId: other.id, workspace_id: other.id, user_id: other.user.id };
-    const more = {
-      version: 99,
-      cursor: 99,
-      head_cursor: 99,
-      is_deleted: true,
-      device_id: 'other',
-      created_at: '2001-01-01',
-    };
-    const { body } = await uploadBatch(notes, [upload('a', 'a', { ...theirs, ...more })]).expect(200);
-    expect(body).toMatchObject({ cursor: 1, results: [{ status: 201, version: 1 }] });
-    expect(body.results[0].id).not.toBe(other.id);
-    expect(await notes.log()).toMatchObject([{ version: 1, changedByDevice: 'laptop', action: 'upsert' }]);
-    expect(await other.status()).toEqual({ cursor: 0, fileCount: 0 });
-  });
+  it.each(['if_match', 'ifmatch', 'If-Match', 'id', 'workspaceId', 'version', '__proto__'])(
+    'refuses an item with an unknown member by its name, alone: %s',
+    async (member) => {
+      const notes = await workspace();
+      await notes.put('kept', 'kept').expect(201);
+      // Without the condition that was meant, the upload would overwrite.
+      const misspelt = upload('kept', 'new', Object.fromEntries([[member, sha256('other')]]));
+      const { body } = await uploadBatch(notes, [misspelt, upload('good', 'good')]).expect(200);
+      expect(body.results).toEqual([
+        expect.objectContaining({ encryptedPath: 'kept', status: 400, error: `unknown member "${member}"` }),
+        expect.objectContaining({ encryptedPath: 'good', status: 201 }),
+      ]);
+      const [kept] = await downloaded(notes, ['kept']);
+      expect(Buffer.from(kept?.content ?? []).toString()).toBe('kept');
+    },
+  );
 
   it('refuses bad items alone', async () => {
     const notes = await workspace();

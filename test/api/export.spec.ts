@@ -205,6 +205,22 @@ describe(`GET ${EXPORT}`, () => {
     expect(text).not.toMatch(/secret-/);
   });
 
+  it('has no proof of knowledge of a master key: with one, and a session, the key slots could be replaced', async () => {
+    const user = await service.user('provable');
+    const workspace = await user.workspace();
+    await TestVault.setUp(workspace);
+    const [{ hash } = { hash: '' }] = await service.database.query<{ hash: string }>(
+      'SELECT verification_hash AS hash FROM workspaces WHERE id = $1',
+      [workspace.id],
+    );
+    expect(hash).toHaveLength(64);
+    const text = (await exportOf(user)).toString('latin1');
+    expect(text).toContain('verificationSalt');
+    expect(text).not.toContain('verificationHash');
+    for (const form of ['hex', 'base64', 'base64url', 'latin1'] as const)
+      expect(text).not.toContain(Buffer.from(hash, 'hex').toString(form));
+  });
+
   it('lists the SHA-256 of every file, and of the lists in the manifest', async () => {
     const user = await service.user('sums');
     const workspace = await user.workspace();

@@ -581,12 +581,61 @@ describe('/api/auth/*', () => {
     expect((await signUp(body).expect(200)).body.user.name).toBe('Trimmed');
   });
 
-  it('accepts text or null as a picture, and nothing else', async () => {
+  it.each([
+    ['a number', 7],
+    ['an object', { a: 1 }],
+    ['a list', ['https://example.org/a.png']],
+    ['a truth', true],
+    ['no URL', 'a.png'],
+    ['a script', 'javascript:alert(1)'],
+    ['a script behind white space', '\njavascript:alert(1)'],
+    ['a URL with white space', 'https://example.org/a b.png'],
+    ['a picture in the URL', 'data:image/png;base64,AAAA'],
+    ['another scheme', 'http://example.org/a.png'],
+    ['a URL without a host', 'https://:443'],
+    ['a long URL', `https://example.org/${'a'.repeat(2_029)}`],
+  ])('accepts no picture that is %s', async (what, image) => {
+    const changer = await Browser.signUp(`no-picture-${what.replaceAll(' ', '-')}`);
+    await changer.post('update-user').send({ image }).expect(400);
+    const body = {
+      email: `pictured-${what.replaceAll(' ', '-')}@example.org`,
+      name: 'P',
+      password: PASSWORD,
+    };
+    await signUp({ ...body, image }).expect(400);
+    expect((await changer.get('get-session')).body.user.image).toBeNull();
+  });
+
+  it('accepts an https URL of up to 2,048 characters as a picture, and null', async () => {
     const changer = await Browser.signUp('pictured');
-    for (const image of [7, { a: 1 }, ['a'], true])
-      await changer.post('update-user').send({ image }).expect(400);
-    await changer.post('update-user').send({ image: 'https://example.org/a.png' }).expect(200);
-    await changer.post('update-user').send({ image: null }).expect(200);
+    for (const image of [
+      'https://example.org/a.png?size=2',
+      `https://example.org/${'a'.repeat(2_028)}`,
+      null,
+    ]) {
+      await changer.post('update-user').send({ image }).expect(200);
+      expect((await changer.get('get-session')).body.user.image).toBe(image);
+    }
+  });
+
+  it.each([
+    ['update-user', { name: 'N', displayName: 'N' }, 'displayName'],
+    [
+      'change-password',
+      { currentPassword: 'x', newPassword: 'y', revoke_access_tokens: true },
+      'revoke_access_tokens',
+    ],
+    ['two-factor/enable', { pasword: 'x' }, 'pasword'],
+    ['two-factor/disable', { passwort: 'x' }, 'passwort'],
+    ['two-factor/generate-backup-codes', { Password: 'x' }, 'Password'],
+    ['passkey/update-passkey', { id: 'x', name: 'x', label: 'y' }, 'label'],
+    ['passkey/delete-passkey', { id: 'x', all: true }, 'all'],
+  ])('refuses an unknown member of %s by name', async (action, body, member) => {
+    const changer = await Browser.signUp(`precise-${member}`);
+    await changer
+      .post(action)
+      .send(body)
+      .expect(400, { error: `unknown member "${member}"` });
   });
 
   it('lists sessions for a day after signing in, and ends them', async () => {

@@ -2,6 +2,7 @@ import supertest from 'supertest';
 import { type AuditAction, AuditLog } from '../../src/audit/index.js';
 import { eventually, startService, type TestService, TestUser } from '../kit/index.js';
 import { BASE_URL } from '../kit/index.js';
+import { Mail } from '../../src/mail/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { TestSmtp } from '../kit/smtp.js';
 import { formsOf, textOf, Visitor } from '../kit/visitor.js';
@@ -94,6 +95,83 @@ describe('the owner of an account is told by mail', () => {
     expect(text).toContain('From the network address: 203.0.113.7');
     await eventually(async () => expect(await service.database.query('SELECT FROM mail_queue')).toEqual([]));
     expect(subjectsTo(email)).toEqual([subject]);
+  });
+
+  describe('of many events of a kind', () => {
+    afterEach(() => service.database.query('DELETE FROM mail_queue')); // what is gathered is due in ten minutes
+    const SUBJECT = 'An access token that may do everything was made for your account at localhost:8787';
+    const minted = ({ id: userId }: TestUser): Promise<void> => {
+      const details = { name: 'all', scopes: 'full' };
+      return service.app
+        .get(AuditLog)
+        .record({ action: 'token.minted', userId, actor: 'user', ip: '203.0.113.7', details });
+    };
+    const waiting = (email: string): Promise<unknown[]> =>
+      service.database.query('SELECT FROM mail_queue WHERE recipient = $1', [email]);
+
+    it('at once, and of the next ten minutes together: none is lost', async () => {
+      const gil = await TestUser.logIn(service.url, 'gathers');
+      service.clock.stopAt(new Date());
+      try {
+        await minted(gil);
+        await mailTo(gil.email, SUBJECT);
+        await Promise.all(Array.from({ length: 18 }, () => minted(gil)));
+        service.clock.advance(9 * 60_000);
+        await minted(gil);
+        await service.app.get(Mail).sendDue();
+        expect(subjectsTo(gil.email)).toEqual([SUBJECT]);
+        expect(await waiting(gil.email)).toHaveLength(1);
+
+        service.clock.advance(60_000);
+        await service.app.get(Mail).sendDue();
+        const gathered = `${SUBJECT} (19 times)`;
+        const { text } = await mailTo(gil.email, gathered);
+        expect(subjectsTo(gil.email)).toEqual([SUBJECT, gathered]);
+        expect(text.match(/^\d+: \d+ \w+ \d{4} at \d\d:\d\d UTC, from [\d.:a-f]+$/gm)).toHaveLength(19);
+
+        await minted(gil); // the last mail was about a moment ago
+        await service.app.get(Mail).sendDue();
+        expect(subjectsTo(gil.email)).toHaveLength(2);
+        service.clock.advance(10 * 60_000);
+        await service.app.get(Mail).sendDue();
+        expect(subjectsTo(gil.email)).toEqual([SUBJECT, gathered, SUBJECT]);
+
+        service.clock.advance(11 * 60_000);
+        await minted(gil);
+        await service.app.get(Mail).sendDue();
+        expect(subjectsTo(gil.email)).toHaveLength(4);
+      } finally {
+        service.clock.advance(-31 * 60_000);
+        service.clock.resume();
+      }
+    });
+
+    it('without holding up mails of another kind or account', async () => {
+      const [hal, ida] = [
+        await TestUser.logIn(service.url, 'gathers-two'),
+        await TestUser.logIn(service.url, 'gathers-none'),
+      ];
+      await minted(hal);
+      await minted(hal);
+      await minted(ida);
+      const audit = service.app.get(AuditLog);
+      await audit.record({ action: 'password.changed', userId: hal.id, actor: 'user', ip: '203.0.113.7' });
+      await mailTo(ida.email, SUBJECT);
+      await mailTo(hal.email, 'The password of your account at localhost:8787 was changed');
+      expect(subjectsTo(hal.email)).toHaveLength(2);
+    });
+
+    it('with the first fifty of them in the list, and the number of all', async () => {
+      const jon = await TestUser.logIn(service.url, 'gathers-many');
+      const audit = service.app.get(AuditLog);
+      for (let n = 0; n < 54; n++)
+        await audit.record({ action: 'password.changed', userId: jon.id, actor: 'operator' });
+      await service.database.query(`UPDATE mail_queue SET due_at = now() WHERE recipient = $1`, [jon.email]);
+      const subject = 'The password of your account at localhost:8787 was changed (53 times)';
+      const { text } = await mailTo(jon.email, subject);
+      expect(text).toContain('50: ');
+      expect(text).toContain('More: 3, which');
+    });
   });
 
   it('of a trial that ends in three days and of a payment that failed, once', async () => {

@@ -21,6 +21,7 @@ import {
   type TestUser,
   type TestWorkspace,
 } from '../kit/index.js';
+import { RECOVERY_SLOT } from '../kit/key-slots.js';
 import { deliver, eventOf, postRaw, WEBHOOK_SECRET } from '../kit/payment-provider.js';
 import { unfinishedUpload } from '../kit/raw-http.js';
 import { startPushService, type TestPushService } from '../kit/push-service.js';
@@ -204,7 +205,7 @@ describe('GET /metrics', () => {
     const verificationHash = sha256('key');
     const setup = { encryptionSalt: 'ab'.repeat(32), verificationSalt: 'cd'.repeat(32), verificationHash };
     await alice.post(`${vault.path}/setup-encryption`).send(setup).expect(200);
-    const slot = { kind: 'recovery', kdf: {}, wrappedKey: 'AAAA' };
+    const slot = RECOVERY_SLOT;
     const path = `${vault.path}/key-slots/`;
     const [one, other] = [path + randomUUID(), path + randomUUID()];
     const writes = async (): Promise<void> => {

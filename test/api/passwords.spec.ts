@@ -3,6 +3,7 @@ import { hashPassword } from 'better-auth/crypto';
 import pg from 'pg';
 import supertest from 'supertest';
 import { BrowserSessions, PasswordCost, PasswordHasher } from '../../src/auth/index.js';
+import { HASHING_LIMITS } from '../../src/auth/password-hasher.js';
 import { Database } from '../../src/platform/database/index.js';
 import { ExpiredRows } from '../../src/retention/expired-rows.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
@@ -413,22 +414,59 @@ describe('hashing', () => {
     await earlier;
   });
 
+  /** A call of the network that holds its only slot; resolves with what gives it back. */
+  async function holdSlotOf(ip: string): Promise<() => void> {
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let isHeld = false;
+    const held = hasher().inSlot(ip, () => {
+      isHeld = true;
+      return released;
+    });
+    await eventually(() => expect(isHeld).toBe(true));
+    return () => {
+      release();
+      void held;
+    };
+  }
+
+  it('waits for 20 sign-ins at once from one address, as many as are hashed within the longest wait', async () => {
+    const address = '198.51.100.20';
+    const release = await holdSlotOf(address);
+    const before = hasher().queued;
+    const signIns = Array.from({ length: 20 }, () =>
+      signIn(service, 'nobody@example.org', 'not the password', address).then(({ status }) => status),
+    );
+    await eventually(() => expect(hasher().queued).toBe(before + 20));
+    release();
+    expect(new Set(await Promise.all(signIns))).toEqual(new Set([401]));
+  });
+
   it('is refused early with Retry-After when too many wait; one network does not keep out others', async () => {
     const release = await takeSlots();
     const waiting = (): supertest.Test =>
       signIn(service, 'nobody@example.org', 'not the password', '2001:db8:1::1');
     const before = hasher().queued;
-    const own = Array.from({ length: 10 }, () => waiting().then(({ status }) => status));
-    await eventually(() => expect(hasher().queued).toBe(before + 10));
+    const { waiting: most, perOwner } = HASHING_LIMITS;
+    const fitting = Math.min(perOwner.waiting, most - before);
+    const answers: number[] = [];
+    const own = Array.from({ length: fitting }, () => waiting().then(({ status }) => answers.push(status)));
+    await eventually(() => expect(hasher().queued).toBe(before + fitting));
     const refused = await signIn(service, 'nobody@example.org', 'not the password', '2001:db8:1:2::3');
     expect(refused.status).toBe(503);
     expect(refused.body).toEqual({ error: expect.stringContaining('try again') });
     expect(refused.headers['retry-after']).toMatch(/^[1-9]\d?$/);
+    expect(answers).toEqual([]);
     const other = signIn(service, 'nobody@example.org', 'x', '2001:db8:2::1').then(({ status }) => status);
-    await eventually(() => expect(hasher().queued).toBe(before + 11));
+    // Where the queue is full, it takes the place of one.
+    await eventually(() => expect(hasher().queued + answers.length).toBe(before + fitting + 1));
+    const replaced = answers.length;
+    expect(replaced).toBe(before + fitting === most ? 1 : 0);
     release();
     expect(await other).toBe(401);
-    expect(new Set(await Promise.all(own))).toEqual(new Set([401]));
+    await Promise.all(own);
+    expect(answers.filter((status) => status === 503)).toHaveLength(replaced);
+    expect(answers.filter((status) => status === 401)).toHaveLength(fitting - replaced);
   });
 
   it('does not hold up tokens of sessions and the key set during sign-ins of 150 networks at once', async () => {

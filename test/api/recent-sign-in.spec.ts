@@ -98,6 +98,7 @@ describe('a recent sign-in on the account page', () => {
     browser.submit(await browser.get('/account'), 'New token', {
       name: 'one',
       scopes: 'full',
+      workspace: '',
       expiry: '90',
       ...fields,
     });

@@ -139,7 +139,8 @@ describe('export', () => {
     const user = await service.user('two-passwords');
     const mine = await TestVault.setUp(await user.workspace('Mine'), PASSWORD);
     await mine.create('plan.md', 'mine').expect(201);
-    await TestVault.setUp(await user.workspace('Other'), 'another password');
+    const other = await TestVault.setUp(await user.workspace('Other'), 'another password');
+    await other.create('plan.md', 'of another').expect(201);
     await user.workspace('Never encrypted');
     const { code, output, files } = await run(await exportOf(user));
     expect([code, files]).toEqual([3, [expect.stringContaining('notes/plan.md')]]);
@@ -194,7 +195,7 @@ describe('export', () => {
 
   it('takes a row that is no object for an empty one, and refuses a workspace of another form', async () => {
     const [archive, id] = [join(home, 'packed.tar'), '5d3a61b2-6a0c-4a51-9d5c-0d1c4d8ff111'];
-    const facts = { id, name: 'x', encryptionSalt: null, verificationSalt: null, verificationHash: null };
+    const facts = { id, name: 'x', encryptionSalt: null, verificationSalt: null };
     const rows = { [`workspaces/${id}/files-1.jsonl`]: 'null\n{"id":"a"}\n{\n' };
     const of = (value: unknown) => ({ [`workspaces/${id}/workspace.json`]: JSON.stringify(value), ...rows });
     await writeFile(archive, await packed(of(facts)));
@@ -215,6 +216,39 @@ describe('export', () => {
     const { code, output, files } = await run(tar, 'not the password');
     expect([code, output]).toEqual([5, expect.stringContaining('no workspace opens with this password')]);
     expect(files).toEqual([]);
+  });
+
+  it('tells a wrong password beside an empty vault, and opens an empty one', async () => {
+    const user = await service.user('empty');
+    await TestVault.setUp(await user.workspace('Empty'), PASSWORD);
+    expect((await run(await exportOf(user))).output).toContain('Empty: 0 files in');
+    const vault = await TestVault.setUp(await user.workspace('Full'), PASSWORD);
+    await vault.create('plan.md', 'full').expect(201);
+    expect((await run(await exportOf(user), 'not the password')).code).toBe(5);
+    expect((await run(await exportOf(user))).code).toBe(0);
+  });
+
+  it('does not take the key of a slot that is not that of the vault', async () => {
+    const user = await service.user('misled');
+    const vault = await TestVault.setUp(await user.workspace('My notes'));
+    await vault.create('plan.md', 'in slots').expect(201);
+    for (const masterKey of [Buffer.alloc(32, 7), vault.masterKey]) {
+      const place = vault.newSlotPlace();
+      await vault.putSlot(place.slotId, await makePasswordSlot(place, masterKey, PASSWORD));
+    }
+    const { code, files } = await run(await exportOf(user));
+    expect([code, await readFile(files[0]!, 'utf8')]).toEqual([0, 'in slots']);
+  });
+
+  it('knows a key by attachments alone', async () => {
+    const user = await service.user('pictures');
+    const vault = await TestVault.setUp(await user.workspace('Pictures'), PASSWORD);
+    const token = encryptAssetName(vault.keys, 'picture.png');
+    await TestAssets.of(vault.workspace)
+      .create(token, encryptAsset(vault.keys, Buffer.from('pixels')))
+      .expect(201);
+    expect((await run(await exportOf(user), 'not the password')).code).toBe(5);
+    expect((await run(await exportOf(user))).code).toBe(0);
   });
 
   it('writes nothing outside its directory, whatever names the archive has, and tells what it left', async () => {

@@ -117,7 +117,7 @@ export const ATTACK_MUTANTS = [
     name: 'notices without end to a stranger',
     promise: 'An address that nobody has confirmed gets a few notices an hour at most.',
     file: 'src/notices/security-notices.ts',
-    find: "user.isVerified || (await this.limit.hasRoom('notice', user.email, run))",
+    find: "user.isVerified || (await this.limit.hasRoom('notice', to, run))",
     replace: 'true',
     tests: [[SPEC, 'that is not confirmed are few']],
   },

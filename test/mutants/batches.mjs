@@ -222,4 +222,12 @@ export const BATCH_MUTANTS = [
     replace: '',
     tests: [[LIMITS, 'leaves no content open']],
   },
+  {
+    name: 'misspelt conditions of a batch',
+    promise: 'An upload whose condition is misspelt overwrites nothing.',
+    file: 'src/batches/upload-item.ts',
+    find: 'refuseUnknownMembers(map.keys(), MEMBERS);',
+    replace: 'refuseUnknownMembers([], MEMBERS);',
+    tests: [['test/api/batches.spec.ts', 'refuses an item with an unknown member']],
+  },
 ];

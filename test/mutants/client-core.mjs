@@ -132,4 +132,14 @@ export const CLIENT_CORE_MUTANTS = [
     replace: "if (text === '')",
     tests: spec('vault', 'counts when it has been typed'),
   },
+  {
+    name: 'exports opened by any key',
+    promise: 'A key decrypts an export only if it opens what the vault stores.',
+    file: 'client/src/export/unlock.ts',
+    find: 'return openSomething(keys, workspace) ? keys : undefined;',
+    replace: 'return openSomething(keys, { ...workspace, files: [], assets: [] }) ? keys : undefined;',
+    tests: [
+      ['test/client/cli-export.spec.ts', 'with another password|wrong password|is not that of the vault'],
+    ],
+  },
 ];

@@ -217,4 +217,20 @@ export const MAIL_MUTANTS = [
     replace: 'return { ...result, text };',
     tests: [[MAIL_TEST, 'refuses the recipient']],
   },
+  {
+    name: 'a mail for each event',
+    promise: 'A mail about an event cannot be buried under many others of its kind.',
+    file: 'src/notices/security-notices.ts',
+    find: 'return events.filter((event) => templateFor(event) === template).length > 1;',
+    replace: 'return events.filter((event) => templateFor(event) === template).length < 0;',
+    tests: [['test/api/mail-notices.spec.ts', 'none is lost']],
+  },
+  {
+    name: 'events that no mail tells of',
+    promise: 'A gathered mail counts all events.',
+    file: 'src/mail/mail-queue.queries.ts',
+    find: "'count', ((parameters ->> 'count')::integer + 1)::text,",
+    replace: "'count', (parameters ->> 'count')::text,",
+    tests: [['test/api/mail-notices.spec.ts', 'none is lost|the number of all']],
+  },
 ];

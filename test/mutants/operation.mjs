@@ -749,4 +749,28 @@ export const OPERATION_MUTANTS = [
     replace: 'BEGIN',
     tests: [['test/contract/shard-text.spec.ts', 'hold the shard before anything else']],
   },
+  {
+    name: 'an audit log without a cap',
+    promise: 'An account keeps its newest 10,000 events.',
+    file: 'src/audit/audit-log.ts',
+    find: '[...event, MAX_EVENTS - 1, FORGOTTEN_AT_ONCE]',
+    replace: '[...event, 2 * MAX_EVENTS, FORGOTTEN_AT_ONCE]',
+    tests: [['test/api/audit.spec.ts', 'keeps the newest 10,000 events']],
+  },
+  {
+    name: 'each key session in the audit log',
+    promise: 'A program that opens many key sessions fills the audit log with one event an hour.',
+    file: 'src/automation/key-sessions.service.ts',
+    find: 'if (!isRepeated) await this.audit.record(entry, tx);',
+    replace: 'if (!isRepeated || userId) await this.audit.record(entry, tx);',
+    tests: [['test/api/audit.spec.ts', 'has a key session once an hour']],
+  },
+  {
+    name: 'vaults change unseen',
+    promise: 'Writes of key slots are in the audit log of the account.',
+    file: 'src/key-slots/key-slots.service.ts',
+    find: 'if (userId !== null) await this.audit.record({ action, userId',
+    replace: 'if (userId === null) await this.audit.record({ action, userId: workspaceId',
+    tests: [['test/api/audit.spec.ts', 'has writes of key slots']],
+  },
 ];

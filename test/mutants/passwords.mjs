@@ -42,6 +42,14 @@ export const PASSWORD_MUTANTS = [
     tests: [[PASSWORDS, 'one network does not keep out others']],
   },
   {
+    name: 'few sign-ins of an address wait',
+    promise: 'As many sign-ins of an address wait as are hashed within the longest wait.',
+    file: 'src/auth/password-hasher.ts',
+    find: 'perOwner: { atOnce: 1, waiting: IN_TIME },',
+    replace: 'perOwner: { atOnce: 1, waiting: IN_TIME / 2 },',
+    tests: [[PASSWORDS, 'waits for 20 sign-ins at once from one address']],
+  },
+  {
     name: 'unknown accounts are refused sooner',
     promise: 'The time of a refusal does not reveal whether the account exists.',
     file: 'src/auth/password-hasher.ts',

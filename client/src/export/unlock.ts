@@ -1,14 +1,16 @@
 import {
+  decryptAssetName,
   DecryptionError,
+  decryptPath,
   deriveMasterKey,
   deriveVaultKeys,
+  InvalidPathError,
   KdfRefused,
   openPasswordSlot,
   openRecoverySlot,
   parseRecoveryKey,
   type SlotPlace,
   type VaultKeys,
-  verificationHash,
 } from '../core/index.js';
 import type { ExportedSlot, ExportedWorkspace } from './workspace.js';
 
@@ -24,23 +26,54 @@ export async function exportSecret(typed: string, isRecoveryKey: boolean): Promi
     : { kind: 'password', password: typed };
 }
 
-/** By the key slots; from the password itself where there is no password slot. Undefined: the secret is of another vault. */
+/**
+ * By the key slots; from the password itself where there is no password slot. A key must open something that the vault stores,
+ * if there is anything: a slot may hold another key. Undefined: the secret is of another vault.
+ */
 export async function keysOf(
-  { facts, slots }: ExportedWorkspace,
+  workspace: ExportedWorkspace,
   secret: ExportSecret,
 ): Promise<VaultKeys | undefined> {
-  const { id, encryptionSalt, verificationSalt, verificationHash: expected } = facts;
-  if (encryptionSalt === null || verificationSalt === null) return undefined;
-  const isKey = async (masterKey: Uint8Array): Promise<boolean> =>
-    (await verificationHash(masterKey, verificationSalt)) === expected;
+  const { facts, slots } = workspace;
+  const { id, encryptionSalt } = facts;
+  if (encryptionSalt === null) return undefined;
+  const fitting = async (masterKey: Uint8Array): Promise<VaultKeys | undefined> => {
+    const keys = await deriveVaultKeys(masterKey);
+    return openSomething(keys, workspace) ? keys : undefined;
+  };
   const candidates = slots.filter(({ kind }) => kind === secret.kind);
   for (const slot of candidates) {
     const masterKey = await opened({ workspaceId: id, slotId: slot.id }, slot, secret);
-    if (masterKey && (await isKey(masterKey))) return deriveVaultKeys(masterKey);
+    const keys = masterKey && (await fitting(masterKey));
+    if (keys) return keys;
   }
   if (secret.kind !== 'password' || candidates.length > 0) return undefined;
-  const masterKey = await deriveMasterKey(secret.password, encryptionSalt);
-  return (await isKey(masterKey)) ? deriveVaultKeys(masterKey) : undefined;
+  return fitting(await deriveMasterKey(secret.password, encryptionSalt));
+}
+
+/** Whether the right secret can be told from a wrong one: by a slot, or by what it opens. */
+export const tellsSecrets = ({ files, assets, slots }: ExportedWorkspace): boolean =>
+  files.length + assets.length + slots.length > 0;
+
+/** True also when there is nothing to open. */
+function openSomething(keys: VaultKeys, { files, assets }: ExportedWorkspace): boolean {
+  if (files.length + assets.length === 0) return true;
+  return (
+    files.some(({ encryptedPath }) => opens(() => decryptPath(keys, encryptedPath))) ||
+    assets.some(({ token }) => opens(() => decryptAssetName(keys, token)))
+  );
+}
+
+/** A name that no disk takes has been opened all the same. */
+function opens(work: () => string): boolean {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if (error instanceof DecryptionError) return false;
+    if (error instanceof InvalidPathError) return true;
+    throw error;
+  }
 }
 
 async function opened(

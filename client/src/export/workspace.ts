@@ -7,7 +7,6 @@ export interface WorkspaceFacts {
   /** Null: its encryption was never set up. */
   readonly encryptionSalt: string | null;
   readonly verificationSalt: string | null;
-  readonly verificationHash: string | null;
 }
 
 export interface ExportedFile {

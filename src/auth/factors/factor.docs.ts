@@ -4,7 +4,7 @@ import { OF_POST, refused, SESSION_COOKIE, SESSION_NEEDED, USER } from '../ident
 const PASSWORD: OperationDocs['body'] = {
   description: 'The password; it may be left out within ten minutes of a sign-in.',
   type: 'application/json',
-  schema: { type: 'object', properties: { password: STRING } },
+  schema: { type: 'object', properties: { password: STRING }, additionalProperties: false },
 };
 
 const CODE: OperationDocs['body'] = {

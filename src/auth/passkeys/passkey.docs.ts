@@ -54,6 +54,11 @@ const bodyOf = (
   schema: { type: 'object', properties, required },
 });
 
+const strictBodyOf = (properties: Readonly<Record<string, Schema>>): OperationDocs['body'] => ({
+  type: 'application/json',
+  schema: { type: 'object', properties, required: Object.keys(properties), additionalProperties: false },
+});
+
 const CHALLENGE_COOKIE = {
   'Set-Cookie': 'The cookie that the answer to the challenge must be sent back with.',
 };
@@ -123,7 +128,7 @@ export const PASSKEY_DOCS = {
     tag: 'Factors',
     summary: 'Rename a passkey',
     ...SESSION_NEEDED,
-    body: bodyOf({ id: STRING, name: STRING }, ['id', 'name']),
+    body: strictBodyOf({ id: STRING, name: STRING }),
     answers: {
       200: json('the passkey', objectOf<{ passkey: unknown }>({ passkey: PASSKEY })),
       ...OF_POST,
@@ -137,7 +142,7 @@ export const PASSKEY_DOCS = {
     tag: 'Factors',
     summary: 'Remove a passkey',
     ...SESSION_NEEDED,
-    body: bodyOf({ id: STRING }, ['id']),
+    body: strictBodyOf({ id: STRING }),
     answers: {
       200: json('the passkey is removed', objectOf<{ status: true }>({ status: { const: true } })),
       ...OF_POST,

@@ -12,6 +12,7 @@ import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } fro
 import { parseJsonObject } from './json.js';
 import type { Place } from './place.js';
 import { type Cause, type WaitingClient, WaitingClients } from './waiting-clients.js';
+import { isStrictBody, unknownMember } from './strict-body.js';
 
 /**
  * Creates a decorator for a handler's parameter.
@@ -22,26 +23,30 @@ export const fromRequest = (read: (request: FastifyRequest) => unknown): (() => 
 
 /** `forbidUnknownValues` is for values without a class: a class without declared properties accepts any body. */
 const RULES: ValidatorOptions = { whitelist: true, stopAtFirstError: true, forbidUnknownValues: false };
+const STRICT_RULES: ValidatorOptions = { ...RULES, forbidNonWhitelisted: true };
 
 /**
  * Validates bodies against their classes (`JsonBody`); decorators for other input validate it themselves. Drops keys that the
- * class does not declare, so a request can only set what its route offers. Nest's own pipe does the same with promises, at
- * twice the cost. Danger: validators must be synchronous; asynchronous ones would be skipped.
+ * class does not declare, so a request can only set what its route offers; a `StrictBody` is refused for them. Nest's own pipe
+ * does the same with promises, at twice the cost. Danger: validators must be synchronous; asynchronous ones would be skipped.
  */
 const validation: PipeTransform<object, object> = {
   transform(body, { metatype }: ArgumentMetadata) {
-    const entity = plainToInstance(metatype as ClassConstructor<object>, body);
-    const errors = validateSync(entity, RULES);
-    if (errors.length > 0) throw new BadRequest(firstMessage(errors));
+    const bodyClass = metatype as ClassConstructor<object>;
+    const entity = plainToInstance(bodyClass, body);
+    const errors = validateSync(entity, isStrictBody(bodyClass) ? STRICT_RULES : RULES);
+    if (errors.length > 0) throw firstFault(errors);
     return entity;
   },
 };
 
-function firstMessage(errors: ValidationError[]): string {
+function firstFault(errors: ValidationError[]): BadRequest {
   const [error] = errors;
-  if (!error) return 'the request is invalid';
-  const [message] = Object.values(error.constraints ?? {});
-  return message ?? firstMessage(error.children ?? []);
+  if (!error) return new BadRequest('the request is invalid');
+  const { constraints = {}, children = [], property } = error;
+  if ('whitelistValidation' in constraints) return unknownMember(property);
+  const [message] = Object.values(constraints);
+  return message === undefined ? firstFault(children) : new BadRequest(message);
 }
 
 /** Throws the error for the client if a condition no longer holds. */

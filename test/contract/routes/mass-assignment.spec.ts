@@ -116,6 +116,12 @@ async function expectNothingSmuggled(request: () => Promise<void>): Promise<void
   expect(await ofVictim()).toEqual(before);
 }
 
+/** Their unknown members are refused. */
+const STRICT: readonly string[] = [
+  'POST /api/v1/auth/tokens',
+  'DELETE /api/v1/workspaces/:id/key-slots/:slotId',
+];
+
 const shapeOf = (body: string): string[] =>
   body.startsWith('{') ? Object.keys(JSON.parse(body) as object).sort() : [];
 
@@ -135,6 +141,10 @@ describe('unknown keys in a body change nothing', () => {
     await expectNothingSmuggled(async () => {
       const plain = await ask((example) => example);
       const laden = await ask((example) => withSmuggled(route, example));
+      if (STRICT.includes(nameOf(route))) {
+        expect([laden.status, JSON.parse(laden.body)]).toEqual([400, { error: 'unknown member "id"' }]);
+        return;
+      }
       expect({ status: laden.status, keys: shapeOf(laden.body) }).toEqual({
         status: route.status ?? 200,
         keys: shapeOf(plain.body),
@@ -203,9 +213,9 @@ describe('the identity handler', () => {
   });
 
   it.each([
-    ['update-user', { name: 'Renamed' }, 200],
+    ['update-user', { name: 'Renamed' }, 400],
     ['update-user', { name: 'Renamed', email: 'other@example.org' }, 400],
-    ['change-password', { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` }, 200],
+    ['change-password', { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` }, 400],
     ['revoke-other-sessions', {}, 200],
     ['revoke-session', {}, 200],
     ['one-time-token/verify', {}, 400],

@@ -3,6 +3,7 @@ import { type Scope, SCOPES } from '../../../src/access/route-access.js';
 import { STYLESHEET } from '../../../src/pages/page-assets.js';
 import { cborSequence, upload } from '../../kit/batches.js';
 import { DEV_LOGIN_KEY, sha256 } from '../../kit/index.js';
+import { RECOVERY_SLOT } from '../../kit/key-slots.js';
 import { AUTOMATION_ROUTES } from './automation-routes.js';
 
 /**
@@ -284,7 +285,7 @@ export const ROUTES: readonly Route[] = [
     path: KEY_SLOT,
     access: FULL,
     ownsWorkspace: true,
-    example: (target) => ofKeySlot(target, { kind: 'recovery', kdf: {}, wrappedKey: 'AAAA' }),
+    example: (target) => ofKeySlot(target, RECOVERY_SLOT),
     broken: NOT_JSON,
     writes: ['key_slots'],
   },

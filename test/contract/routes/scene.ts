@@ -8,6 +8,7 @@ import { WorkspacesOfUser } from '../../../src/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
 import { automationPath, TestVault } from '../../kit/automation.js';
 import { BASE_URL, startService, type TestService, TestUser, TestWorkspace } from '../../kit/index.js';
+import { RECOVERY_SLOT } from '../../kit/key-slots.js';
 import type { Route, Target } from './route-table.js';
 
 /** With a character more it would be too long: so every spelling that adds one is malformed. */
@@ -160,7 +161,7 @@ async function putKeySlot(
   { user, path }: TestWorkspace,
   { keySlotId, verificationHash }: Pick<Target, 'keySlotId' | 'verificationHash'>,
 ): Promise<void> {
-  const slot = { verificationHash, kind: 'recovery', kdf: {}, wrappedKey: 'AAAA' };
+  const slot = { verificationHash, ...RECOVERY_SLOT };
   await user
     .put(`${path}/key-slots/${keySlotId}`)
     .send(slot)

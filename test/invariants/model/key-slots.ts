@@ -1,3 +1,4 @@
+import { kdfOf, wrappedKeyOf } from '../../kit/key-slots.js';
 import { type Answer, answered, OK, refused, type Rule } from './operations.js';
 import { type KeySlot, workspaceIn } from './state.js';
 import { hashOf, timeOf } from './words.js';
@@ -70,6 +71,6 @@ function missed(ifMatch: string | null, existing: KeySlot | undefined): Answer |
 }
 
 const told = ({ id, kind, content, createdAt, updatedAt }: KeySlot): object => ({
-  ...{ id, kind, label: content, kdf: {}, wrappedKey: Buffer.from(content).toString('base64') },
+  ...{ id, kind, label: content, kdf: kdfOf(kind), wrappedKey: wrappedKeyOf(content) },
   ...{ createdAt: timeOf(createdAt), updatedAt: timeOf(updatedAt) },
 });

@@ -1,3 +1,4 @@
+import { kdfOf, wrappedKeyOf } from '../../kit/key-slots.js';
 import { itemsIn, resultsIn, sequenceOf } from './batches.js';
 import { byPath } from './checkpoints.js';
 import { GUESS, PROOF, SALT } from './key-slots.js';
@@ -48,8 +49,7 @@ const REQUESTS: { readonly [K in AskedKind]: (operation: Of<K>, id: Id) => HttpR
   'list slots': (operation, id) => ({ method: 'GET', path: inWorkspace(id, operation, '/key-slots') }),
   'put slot': (operation, id) => {
     const { mark: kind, content: label } = operation;
-    const wrappedKey = Buffer.from(label).toString('base64');
-    return onSlot(id, operation, 'PUT', { kind, label, kdf: {}, wrappedKey });
+    return onSlot(id, operation, 'PUT', { kind, label, kdf: kdfOf(kind), wrappedKey: wrappedKeyOf(label) });
   },
   'delete slot': (operation, id) => onSlot(id, operation, 'DELETE'),
   put: (operation, id) => ({

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { ApiError, DecryptionError, type HttpOptions, Session } from '../../../client/src/core/index.js';
 import { KeySlots, type PasswordCrypto } from '../../../client/src/core/vault/key-slots.js';
 import { addPassword, adoptSlots, changePassword } from '../../../client/src/core/vault/password.js';
 import { draftRecoveryKey, removeSlot } from '../../../client/src/core/vault/recovery.js';
 import { openingSlots, unlock, WrongSecret } from '../../../client/src/core/vault/unlock.js';
+import { KDFS } from '../../kit/key-slots.js';
 import type { Answer, Call } from './slot-table.js';
 
 /** What a request does, without retries. */
@@ -52,18 +54,23 @@ export interface Owner {
   passwords: number;
 }
 
+/** What a wrapped key has beside the master key. */
+const SEAL_BYTES = 93 - 32;
+
+const sealOf = (...parts: readonly string[]): Buffer =>
+  createHash('sha512').update(JSON.stringify(parts)).digest().subarray(0, SEAL_BYTES);
+
 /** As the real one in all that matters here: a slot opens with its password at its place, and nowhere else. */
 export const FAST_CRYPTO: PasswordCrypto = {
   makePasswordSlot: ({ workspaceId, slotId }, masterKey, password) => {
-    const sealed = [workspaceId, slotId, password, Buffer.from(masterKey).toString('hex')];
-    const wrappedKey = Buffer.from(JSON.stringify(sealed)).toString('base64');
-    return Promise.resolve({ kind: 'password', kdf: {}, wrappedKey });
+    const sealed = Buffer.concat([sealOf(workspaceId, slotId, password), masterKey]);
+    return Promise.resolve({ kind: 'password', kdf: KDFS.password, wrappedKey: sealed.toString('base64') });
   },
   openPasswordSlot: async ({ workspaceId, slotId }, { wrappedKey }, password) => {
-    const sealed = JSON.parse(Buffer.from(String(wrappedKey), 'base64').toString()) as string[];
-    if ([workspaceId, slotId, password].some((part, index) => sealed[index] !== part))
+    const sealed = Buffer.from(String(wrappedKey), 'base64');
+    if (!sealed.subarray(0, SEAL_BYTES).equals(sealOf(workspaceId, slotId, password)))
       throw new DecryptionError('it does not open');
-    return Promise.resolve(new Uint8Array(Buffer.from(sealed[3] ?? '', 'hex')));
+    return Promise.resolve(new Uint8Array(sealed.subarray(SEAL_BYTES)));
   },
   deriveMasterKey: (password, salt) =>
     Promise.resolve(new Uint8Array(Buffer.alloc(32, `${password} ${salt}`))),

@@ -7,6 +7,7 @@ import {
   ExportOutput,
   exportSecret,
   keysOf,
+  tellsSecrets,
   verified,
   workspacesIn,
 } from '../../export/index.js';
@@ -87,7 +88,8 @@ async function openedVaults(
   const opened: [ExportedWorkspace, VaultKeys | undefined][] = [];
   for (const workspace of await workspacesIn(archive))
     opened.push([workspace, await keysOf(workspace, secret)]);
-  if (!opened.some(([, keys]) => keys))
+  const telling = opened.filter(([workspace]) => tellsSecrets(workspace)); // any secret opens an empty vault without slots
+  if (!(telling.length > 0 ? telling : opened).some(([, keys]) => keys))
     throw new SecretNeeded(`no workspace opens with this ${recoveryKey ? 'recovery key' : 'password'}`);
   return opened;
 }
@@ -113,7 +115,7 @@ async function decryptOne(
   return { id, name, directory, written, leftOver };
 }
 
-const isEncrypted = ({ facts }: ExportedWorkspace): boolean => facts.verificationHash !== null;
+const isEncrypted = ({ facts }: ExportedWorkspace): boolean => facts.encryptionSalt !== null;
 
 function linesOf({ name, directory, written, leftOver }: WorkspaceDocument): string[] {
   return [

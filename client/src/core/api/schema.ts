@@ -5336,7 +5336,7 @@ export interface operations {
       path?: never;
       cookie?: never;
     };
-    /** @description At least one of the fields. Other fields are ignored; `email` is refused. */
+    /** @description At least one of the fields. */
     requestBody: {
       content: {
         'application/json': {
@@ -10951,7 +10951,7 @@ export interface operations {
           'application/json': components['schemas']['ApiError'];
         };
       };
-      /** @description encryption is not set up, or it is the last slot */
+      /** @description encryption is not set up, or it is the last slot that opens */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
