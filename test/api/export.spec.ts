@@ -120,6 +120,7 @@ describe(`GET ${EXPORT}`, () => {
     expect(linesOf(files, 'tokens')).toEqual([expect.objectContaining({ id: minted.id, name: 'script' })]);
     expect(linesOf(files, 'key-sessions')).toHaveLength(1);
     expect(linesOf(files, 'audit')).toEqual([
+      expect.objectContaining({ action: 'key-session.opened' }),
       expect.objectContaining({ action: 'token.minted', details: { name: 'script', scopes: 'full' } }),
       expect.objectContaining({ action: 'account.exported', ip: '127.0.0.1', actor: 'user' }),
     ]);

@@ -33,7 +33,7 @@ export const AUTOMATION_ROUTES: readonly Route[] = [
     example: ({ masterKey }) => ({ body: { key: masterKey } }),
     status: 201,
     broken: NOT_JSON,
-    writes: ['key_sessions'],
+    writes: ['key_sessions', 'audit_events'],
   },
   {
     method: 'GET',

@@ -251,7 +251,7 @@ export const ROUTES: readonly Route[] = [
     path: WORKSPACE,
     access: FULL,
     ownsWorkspace: true,
-    writes: [...CONTENT, 'checkpoints', 'access_tokens', 'push_subscriptions'], // whatever is in it goes with it
+    writes: [...CONTENT, 'checkpoints', 'access_tokens', 'push_subscriptions', 'audit_events'], // whatever is in it goes with it
     uses: 'workspace',
   },
   {
@@ -287,7 +287,7 @@ export const ROUTES: readonly Route[] = [
     ownsWorkspace: true,
     example: (target) => ofKeySlot(target, RECOVERY_SLOT),
     broken: NOT_JSON,
-    writes: ['key_slots'],
+    writes: ['key_slots', 'audit_events'],
   },
   {
     method: 'DELETE',
@@ -296,7 +296,7 @@ export const ROUTES: readonly Route[] = [
     ownsWorkspace: true,
     example: (target) => ofKeySlot(target),
     broken: NOT_JSON,
-    writes: ['key_slots'],
+    writes: ['key_slots', 'audit_events'],
     uses: 'keySlot',
   },
 
