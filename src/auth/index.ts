@@ -11,7 +11,8 @@ export {
 } from './browser-sessions.js';
 export { EmailChange } from './email-change.js';
 export { EmailVerification } from './email-verification.js';
-export { type EnteredCode, type FactorCounts, FactorReset, SecondFactors } from './factors/index.js';
+export { type FactorCounts, FactorReset } from './factor-reset.js';
+export { type EnteredCode, SecondFactors } from './factors/index.js';
 export { EMAIL_RULE, isEmailAddress, isMailable } from './email-address.js';
 export type { AccountClaim, ProofFault } from './account-proof.js';
 export { ENDINGS, type Ending } from './access-endings.js';

@@ -1,5 +1,4 @@
 export { FactorActions } from './factor-actions.js';
-export { type FactorCounts, FactorReset } from './factor-reset.js';
 export { clientOf, factorPlugin } from './factor-plugin.js';
 export { isPending, waitForCode } from './factor-sign-in.js';
 export { factorStatements, pendingSignInStatements } from './factor.queries.js';

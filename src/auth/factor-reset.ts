@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type Acting, AuditLog, BY_OPERATOR } from '../../audit/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { Database, statement } from '../../platform/database/index.js';
-import { NotFound } from '../../platform/http/index.js';
-import { AccessEndings } from '../access-endings.js';
-import { lockUser } from '../lock-user.js';
+import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Database, statement } from '../platform/database/index.js';
+import { NotFound } from '../platform/http/index.js';
+import { AccessEndings } from './access-endings.js';
+import { lockUser } from './lock-user.js';
 
 const COUNTS = `
   (SELECT count(*)::integer FROM auth_two_factors WHERE user_id = $1 AND verified) AS factors,
