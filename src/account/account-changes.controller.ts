@@ -104,7 +104,8 @@ export class AccountChangesController {
   async export(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async (posted) => {
       const again = await this.unconfirmed(posted, (fault) => ({ failedExport: { fault } }));
-      return again ?? { send: () => this.exportDownload.send(request, reply, posted.session.userId) };
+      const { userId, id: sessionId } = posted.session;
+      return again ?? { send: () => this.exportDownload.send(request, reply, { userId, sessionId }) };
     });
   }
 

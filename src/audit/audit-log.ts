@@ -6,14 +6,17 @@ import type { AuditAction, AuditActor } from './actions.js';
 
 const statements = {
   /**
-   * Deletes the events of the user beyond the newest, so that $9 older ones stay, at most $10. Does not wait for another transaction
-   * that does the same: the next event deletes what is left.
+   * Deletes the user's own events beyond the newest, so that $9 older ones stay, at most $10: only those that programs repeat ($11),
+   * or only the others, like the new one, so that an access token does not erase what sessions have done. Events of operators
+   * stay. Does not wait for another transaction that does the same: the next event deletes what is left.
    */
   record: statement(
     'audit.record',
     `WITH forgotten AS (
        DELETE FROM audit_events WHERE id IN (
-         SELECT id FROM audit_events WHERE user_id = $2 ORDER BY id DESC OFFSET $9 LIMIT $10 FOR UPDATE SKIP LOCKED
+         SELECT id FROM audit_events
+         WHERE user_id = $2 AND actor = 'user' AND $4 = 'user' AND (action = ANY ($11)) = ($3 = ANY ($11))
+         ORDER BY id DESC OFFSET $9 LIMIT $10 FOR UPDATE SKIP LOCKED
        )
      )
      INSERT INTO audit_events (at, user_id, action, actor, actor_id, ip, user_agent, details)
@@ -73,6 +76,14 @@ export const MAX_EVENTS = 10_000;
 
 /** How many surplus events are deleted with each new one. */
 const FORGOTTEN_AT_ONCE = 1_000;
+
+/** What an access token can do any number of times. */
+const REPEATED_BY_PROGRAMS: readonly AuditAction[] = [
+  'key-session.opened',
+  'key-slot.removed',
+  'key-slot.set',
+  'workspace.deleted',
+];
 
 /** How many events `hasRecent` and `since` read. */
 const LOOKED_THROUGH = 200;
@@ -189,6 +200,6 @@ export class AuditLog {
     const { action, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
     const client = [ip, userAgent?.slice(0, MOST_CHARACTERS) ?? null];
     const event = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];
-    await tx.run(statements.record, [...event, MAX_EVENTS - 1, FORGOTTEN_AT_ONCE]);
+    await tx.run(statements.record, [...event, MAX_EVENTS - 1, FORGOTTEN_AT_ONCE, [...REPEATED_BY_PROGRAMS]]);
   }
 }

@@ -20,9 +20,8 @@ export function liveAt(now: Date): [Date, Date, Date] {
  * session has not ended.
  */
 const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
-  s.session_id IS NULL OR EXISTS (SELECT 1 FROM auth_sessions a WHERE a.id = s.session_id AND a.expires_at > $3)
-) AND (
-  s.access_token_id IS NULL OR EXISTS (
+  EXISTS (SELECT 1 FROM auth_sessions a WHERE a.id = s.session_id AND a.expires_at > $3)
+  OR EXISTS (
     SELECT 1 FROM access_tokens t
     WHERE t.id = s.access_token_id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $3)
   )

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
+import type { Principal } from '../access/index.js';
 import { AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import {
@@ -10,6 +11,7 @@ import {
   whileRead,
   WorkSlot,
 } from '../platform/http/index.js';
+import { EndedSessions, SessionEnded } from '../auth/index.js';
 import { type FairSemaphore, Queues } from '../platform/limits/index.js';
 import { AccountExport } from './account-export.js';
 
@@ -27,6 +29,9 @@ const RETRY_AFTER_S = 60;
 /** An export whose client reads nothing for this long ends. */
 const STALLED_MS = 5 * 60_000;
 
+/** Who asks for an export, and the session in which that happens: the export ends with it. */
+export type Exporter = Pick<Principal, 'userId' | 'sessionId'>;
+
 /** Sends exports: one at a time for each user. */
 @Injectable()
 export class ExportDownload {
@@ -38,6 +43,7 @@ export class ExportDownload {
     private readonly audit: AuditLog,
     private readonly inFlight: InFlightRequests,
     private readonly clock: Clock,
+    private readonly endedSessions: EndedSessions,
     queues: Queues,
   ) {
     this.slots = queues.open('exports', LIMITS);
@@ -47,12 +53,13 @@ export class ExportDownload {
    * Resolves when the response has started. A fault later closes the connection: a partial export never looks complete.
    * @throws ServiceUnavailable while the user, or too many others, receive an export; Unauthorized when the account is deleted
    */
-  async send(request: FastifyRequest, reply: FastifyReply, userId: string): Promise<void> {
+  async send(request: FastifyRequest, reply: FastifyReply, { userId, sessionId }: Exporter): Promise<void> {
     this.checkRoom(userId);
     this.underWay.add(userId);
     this.inFlight.whenOver(reply.raw, () => this.underWay.delete(userId));
     const place = new WorkSlot(() => this.slots.take(userId));
-    const chunks = whileRead(reply.raw, await place.during(() => this.accountExport.begin(userId)), {
+    const begun = place.during(() => this.accountExport.begin(userId));
+    const chunks = whileRead(reply.raw, this.whileSessionLasts(sessionId, await begun), {
       place,
       held: HELD_BYTES,
     });
@@ -68,6 +75,17 @@ export class ExportDownload {
   /** What `send` answers, without its body, and without an export. */
   head(reply: FastifyReply): void {
     void reply.headers(this.headers()).send(Readable.from([]));
+  }
+
+  /** @throws SessionEnded once this instance knows that the session has ended in which the export was asked for */
+  private async *whileSessionLasts(
+    sessionId: string | undefined,
+    chunks: AsyncGenerator<Buffer, void>,
+  ): AsyncGenerator<Buffer, void> {
+    for await (const chunk of chunks) {
+      if (sessionId !== undefined && this.endedSessions.has(sessionId)) throw new SessionEnded();
+      yield chunk;
+    }
   }
 
   private checkRoom(userId: string): void {

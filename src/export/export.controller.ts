@@ -44,6 +44,6 @@ export class ExportController {
   ): Promise<void> {
     this.recentSignIn.require(principal);
     if (request.method === 'HEAD') this.exportDownload.head(reply);
-    else await this.exportDownload.send(request, reply, principal.userId);
+    else await this.exportDownload.send(request, reply, principal);
   }
 }

@@ -37,7 +37,7 @@ const FAULTS: Readonly<Record<Exclude<Fault, 'INVALID_TOKEN'>, string>> = {
   ...PASSWORD_FAULTS,
   INVALID_PASSWORD: 'This is not the password of the account.',
   CREDENTIAL_ACCOUNT_NOT_FOUND:
-    'The account has no password. Sign in to it in this browser, and open the link again.',
+    'The account has no password. Sign in to it in this browser and open the link again, or start anew where that is offered.',
 };
 
 /** The pages behind links that confirm an address. */

@@ -61,6 +61,7 @@ export class LinkForms {
   private async takeToken(request: FastifyRequest, reply: FastifyReply, path: string): Promise<boolean> {
     const token = Form.ofQuery(request).all('token')[0];
     if (token === undefined || !this.configuration.hasMail) return false;
+    if (this.browserRequests.isForeignFetch(request)) return false;
     await redirect(reply, path, [this.cookie(path, TOKEN.test(token) ? token : '')]);
     return true;
   }

@@ -32,7 +32,8 @@ export class BrowserRequests {
   /** The cookies of what a script or an element of another origin asks for are ignored; those of a link there are not. */
   async read(request: FastifyRequest): Promise<BrowserRequest> {
     const { headers, ip } = request;
-    const cookie = this.isForeignFetch(request) ? undefined : headers.cookie;
+    const isForeign = this.isForeignFetch(request);
+    const cookie = isForeign ? undefined : headers.cookie;
     const { session, cookies } = await this.browserSessions.of(cookie, { ip });
     const csrfToken = CsrfToken.of(cookie, session?.token, this.configuration.isHttps);
     return {
@@ -40,12 +41,13 @@ export class BrowserRequests {
       csrfToken,
       cookie,
       client: { ip, userAgent: headers['user-agent'] ?? '' },
-      cookies: csrfToken.cookie === undefined ? cookies : [...cookies, csrfToken.cookie],
+      // A foreign request must not replace the secret of the browser's open forms.
+      cookies: csrfToken.cookie === undefined || isForeign ? cookies : [...cookies, csrfToken.cookie],
     };
   }
 
-  /** Forms are checked by `hasValidCsrfToken`. */
-  private isForeignFetch({ method, headers }: FastifyRequest): boolean {
+  /** Whether a script or an element of another origin asks. Forms are checked by `hasValidCsrfToken`. */
+  isForeignFetch({ method, headers }: FastifyRequest): boolean {
     if (method === 'POST') return false;
     const { origin = 'null' } = headers;
     if (!OWN_SITES.has(headers['sec-fetch-site'])) return headers['sec-fetch-mode'] !== 'navigate';

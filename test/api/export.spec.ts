@@ -1,7 +1,9 @@
 import { createECDH } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { decodeJwt } from 'jose';
 import { AuditLog } from '../../src/audit/index.js';
+import { EndedSessions, UserSessions } from '../../src/auth/index.js';
 import { ExportDownload } from '../../src/export/export-download.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
@@ -350,6 +352,16 @@ describe('who may export, and when', () => {
     await (await user.workspace()).put('YQ', LARGE).expect(201);
     const begun = await begin(user);
     await service.database.query('UPDATE users SET suspended_at = now() WHERE id = $1', [user.id]);
+    expect(await isAborted(begun)).toBe(true);
+  });
+
+  it('ends with the session in which it was asked for', async () => {
+    const user = await service.user('robbed');
+    await (await user.workspace()).put('YQ', LARGE).expect(201);
+    const begun = await begin(user);
+    const sid = String(decodeJwt(user.token)['sid']);
+    await service.app.get(UserSessions).end(user.id, sid, { actor: 'user' });
+    await service.app.get(EndedSessions).look();
     expect(await isAborted(begun)).toBe(true);
   });
 

@@ -763,10 +763,24 @@ describe('POST /api/v1/auth/dev-login', () => {
     });
   });
 
-  it('passes over no second factor, and is in the audit log', async () => {
-    const { body } = await devLogin({ email: 'factor@example.org', name: 'Factor' }).expect(200);
-    const events = await service.app.get(AuditLog).ofUser(body.userId, 10);
+  it('is in the audit log in production', async () => {
+    const key = 'k'.repeat(32);
+    const env = {
+      NODE_ENV: 'production',
+      AUTH_SECRET: 's'.repeat(40),
+      BASE_URL,
+      EMAIL_VERIFICATION: 'optional',
+      DEV_LOGIN_KEY: key,
+    };
+    const production = await startService({ env });
+    const { body } = await devLogin({ email: 'ops@example.org', name: 'Ops' }, key, production).expect(200);
+    const events = await production.app.get(AuditLog).ofUser(body.userId, 10);
     expect(events.map(({ action }) => action)).toEqual(['sign-in.development']);
+    await production.close();
+  });
+
+  it('passes over no second factor', async () => {
+    const { body } = await devLogin({ email: 'factor@example.org', name: 'Factor' }).expect(200);
     await giveFactor(service, { id: body.userId });
     const refused = await devLogin({ email: 'factor@example.org', name: 'Factor' }).expect(403);
     expect(refused.body).toEqual({ error: 'the account has a second factor: sign in with it' });

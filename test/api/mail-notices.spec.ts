@@ -211,7 +211,7 @@ describe('another email address', () => {
     await visitor.get(`/account/new-address?token=${/token=([\w-]{43})\n/.exec(text)![1]!}`);
     const page = await visitor.get('/account/new-address');
     const [form] = formsOf(page);
-    return textOf((form ? await visitor.submit(page, form.label) : page).text);
+    return textOf((form ? await visitor.submit(page, form.label, { password: PASSWORD }) : page).text);
   }
 
   it('is confirmed by a link at the new one, and told at the old one', async () => {

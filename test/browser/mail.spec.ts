@@ -94,6 +94,7 @@ describeWithBrowser('the pages of mails in a browser', () => {
         await heading(page, 'Confirm your address');
         expect(page.url()).toBe(`${service.url}/account/verify`);
         await check(page, javaScriptEnabled);
+        await page.getByLabel('Password of the account').fill(PASSWORD);
         await page.getByRole('button', { name: 'Confirm the address' }).click();
         await heading(page, 'Your address is confirmed');
         await check(page, javaScriptEnabled);

@@ -753,8 +753,8 @@ export const OPERATION_MUTANTS = [
     name: 'an audit log without a cap',
     promise: 'An account keeps its newest 10,000 events.',
     file: 'src/audit/audit-log.ts',
-    find: '[...event, MAX_EVENTS - 1, FORGOTTEN_AT_ONCE]',
-    replace: '[...event, 2 * MAX_EVENTS, FORGOTTEN_AT_ONCE]',
+    find: '[...event, MAX_EVENTS - 1, FORGOTTEN_AT_ONCE,',
+    replace: '[...event, 2 * MAX_EVENTS, FORGOTTEN_AT_ONCE,',
     tests: [['test/api/audit.spec.ts', 'keeps the newest 10,000 events']],
   },
   {

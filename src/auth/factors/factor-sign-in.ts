@@ -42,6 +42,11 @@ export async function signInWithCode(
   if (hash !== undefined) request?.hashes.add(hash);
   if (request) request.hasFactor = true;
   const session = await internalAdapter.createSession(userId);
+  // The link may have been ended since the sign-in was taken: a session of it must not stay.
+  if (!needsPassword && !(await actions.pending.isLinked(userId))) {
+    await internalAdapter.deleteSession(session.token);
+    throw factorFault('INVALID_TWO_FACTOR_COOKIE');
+  }
   await setSessionCookie(ctx, { session, user });
   expireCookie(ctx, cookie);
   return ctx.json({ token: session.token, user: parseUserOutput(options, user) });

@@ -73,6 +73,11 @@ export const pendingSignInStatements = {
     `SELECT 1 FROM auth_accounts WHERE user_id = $1 AND provider_id = 'credential' AND password = ANY ($2)`,
   ),
 
+  isLinked: statement(
+    'pending_sign_ins.is_linked',
+    `SELECT 1 FROM auth_accounts WHERE user_id = $1 AND provider_id LIKE 'oidc:%'`,
+  ),
+
   passwordOf: statement(
     'pending_sign_ins.password_of',
     `SELECT password AS hash FROM auth_accounts

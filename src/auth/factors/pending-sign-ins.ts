@@ -33,6 +33,11 @@ export class PendingSignIns {
     return expiresAt > this.clock.now();
   }
 
+  /** Whether the account is still linked to a single sign-on provider. */
+  async isLinked(userId: string): Promise<boolean> {
+    return (await this.database.run(pendingSignInStatements.isLinked, [userId])).length > 0;
+  }
+
   /** Call this after a row of `auth_verifications` is committed. @throws Unauthorized */
   async check({ identifier, value: userId }: { identifier: string; value: string }): Promise<void> {
     if (!PENDING_SIGN_IN.test(identifier) || identifier.startsWith(PROVIDER_SIGN_IN)) return;

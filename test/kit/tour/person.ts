@@ -56,6 +56,7 @@ export class PersonTour {
     await walk.open(linkIn(mail));
     await walk.see('is the account yours?');
     await walk.look('verify');
+    await walk.fill('Confirm', { 'Password of the account': PASSWORD });
     await walk.press('Confirm the address');
     await walk.see('Your address is confirmed');
     await walk.look('verified');

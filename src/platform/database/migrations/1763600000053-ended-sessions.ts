@@ -5,7 +5,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * can forget to; a session that gets another id has ended under its old one. Sessions of deleted users are left out: requests look for
  * the user anyway, and answer so. `transaction` lets a reader that has seen everything
  * up to a snapshot find the rows that were committed since, whatever the order of their commits. `key_sessions.session_id`: the
- * session of the JWT that has opened a key session, which ends with it.
+ * session of the JWT that has opened a key session, which ends with it. Pictures of users that are no https address are removed.
  */
 export class EndedSessions1763600000053 implements MigrationInterface {
   readonly name = 'EndedSessions1763600000053';
@@ -30,6 +30,8 @@ export class EndedSessions1763600000053 implements MigrationInterface {
         FOR EACH ROW EXECUTE FUNCTION note_ended_session();
 
       ALTER TABLE key_sessions ADD COLUMN session_id uuid;
+
+      UPDATE users SET image = NULL WHERE image !~ '^https://' OR length(image) > 2048;
     `);
   }
 

@@ -45,7 +45,7 @@ import { OwedToNodes1763600000052 } from './1763600000052-owed-to-nodes.js';
 import { EndedSessions1763600000053 } from './1763600000053-ended-sessions.js';
 import { DatabaseIdentity1763600000054 } from './1763600000054-database-identity.js';
 
-/** In the order in which they run. Hand-written; never edited once landed. */
+/** In the order in which they run. Hand-written; never edited once released. */
 export const migrations = [
   Identity1763600000001,
   Subscriptions1763600000002,
