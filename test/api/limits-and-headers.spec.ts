@@ -795,20 +795,20 @@ describe('the start in production', () => {
 
   it.each([
     ['no rate limits', { RATE_LIMIT_PER_MINUTE: '0' }, /RATE_LIMIT_PER_MINUTE/],
-    ['a dev-login key', { DEV_LOGIN_KEY: 'the key itself' }, /DEV_LOGIN_KEY/],
+    ['a dev-login key', { DEV_LOGIN_KEY: 'the key itself, of 32 characters or more' }, /DEV_LOGIN_KEY/],
     ['an address without https', { BASE_URL: 'http://sync.example.org' }, /BASE_URL/],
     ['subscriptions that no event can reach', { PAYMENT_WEBHOOK_SECRET: '' }, /PAYMENT_WEBHOOK_SECRET/],
     ['a provider with nothing to sell', { STRIPE_SECRET_KEY: 'sk_of_tests' }, /STRIPE_PRICE_ID/],
   ])('warns of %s, once and without its value', async (_, env, warning) => {
     const warnings = await warningsOf({ ...SAFE, ...env });
     expect(warnings).toEqual([expect.stringMatching(warning)]);
-    expect(warnings.join()).not.toContain('the key itself');
+    expect(warnings.join()).not.toContain('the key itself, of 32 characters or more');
   });
 
   it('warns of all of them together, and of nothing when the settings are in order', async () => {
     const all = {
       RATE_LIMIT_PER_MINUTE: '0',
-      DEV_LOGIN_KEY: 'the key itself',
+      DEV_LOGIN_KEY: 'the key itself, of 32 characters or more',
       BASE_URL: 'http://sync.example.org',
     };
     expect(await warningsOf({ ...SAFE, ...all })).toHaveLength(3);

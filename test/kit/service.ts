@@ -17,7 +17,7 @@ import { MovableClock } from './movable-clock.js';
 import { placeSigningKey } from './signing-key.js';
 import { TestUser } from './user.js';
 
-export const DEV_LOGIN_KEY = 'the-dev-login-key-of-tests';
+export const DEV_LOGIN_KEY = 'the-dev-login-key-of-tests-0123456789';
 export const BASE_URL = 'http://localhost:8787';
 
 /** The real service in this process: real PostgreSQL, real files, real HTTP on a free port. */
