@@ -4,6 +4,7 @@ import { Configuration } from '../config/index.js';
 import {
   BadRequest,
   bodyChunks,
+  HELD_OF_STREAM,
   JsonAroundText,
   type Place,
   placesOf,
@@ -113,7 +114,8 @@ export class NoteBodies {
   /** A slow body holds no slot, only its bytes. */
   private async read(request: IncomingMessage, scanner: NoteScanner, place: Place): Promise<NoteBody> {
     const limit = this.configuration.maxFileBytes * ESCAPED + AROUND_BYTES;
-    const body = bodyChunks(request, limit, { place, held: (received) => received });
+    const held = (received: number): number => Math.min(received, scanner.size + HELD_OF_STREAM);
+    const body = bodyChunks(request, limit, { place, held });
     for await (const chunk of body) scanner.feed(chunk);
     return scanner.end();
   }

@@ -2,7 +2,7 @@ import { BatchSlots } from '../../src/batches/batch-slots.js';
 import { COMMIT_UPLOADS } from '../../src/files/index.js';
 import { Configuration } from '../../src/config/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
-import { InFlightRequests } from '../../src/platform/http/index.js';
+import { InFlightRequests, ServiceUnavailable } from '../../src/platform/http/index.js';
 import { LOOKS_OF_INTERVAL } from '../../src/platform/http/waiting-clients.js';
 import { Blobs, FreeSpace } from '../../src/storage/index.js';
 import { CHANGES } from '../../src/workspaces/index.js';
@@ -228,6 +228,21 @@ describe('a slow client', () => {
     await eventually(() => expect(waiting.size).toBe(0));
     socket.end();
     expect((await bytes).length).toBeGreaterThan(items.length * MIB);
+  });
+
+  it('of downloads that has begun is finished although its queue refuses it meanwhile', async () => {
+    const { one, items } = await large();
+    const slots = service.app.get(BatchSlots, { strict: false });
+    const take = slots.take.bind(slots);
+    let calls = 0;
+    const refused = [1, 2, 5]; // not the first one, which the head of the answer waits for
+    jest.spyOn(slots, 'take').mockImplementation(async (owner) => {
+      if (refused.includes(calls++)) throw new ServiceUnavailable('too many batches at once', 5);
+      return take(owner);
+    });
+    expect(itemsIn((await downloadBatch(one, items).expect(200)).body as Buffer)).toHaveLength(items.length);
+    expect(calls).toBeGreaterThan(6);
+    await eventually(() => expect([slots.taken, slots.owners]).toEqual([0, 0]));
   });
 
   it('that leaves before the first bytes are sent leaves no content open', async () => {

@@ -155,7 +155,10 @@ describe('the general limit', () => {
 
   it('applies to every spelling of the path and every method', async () => {
     const spellings = ['/api/auth/jwks', '/api/auth/%6Awks', '/api/auth/jwks?x=1', '/api/%61uth/jwks'];
-    for (const path of spellings) await supertest(service.url).get(path).expect(200);
+    for (const path of spellings)
+      await supertest(service.url)
+        .get(path)
+        .expect(path.includes('%') ? 404 : 200);
     await supertest(service.url).head('/api/auth/jwks').expect(404);
     await supertest(service.url).put('/api/auth/jwks').expect(404);
     expectTooMany(await jwks(service));

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import supertest from 'supertest';
-import { InFlightRequests } from '../../src/platform/http/index.js';
+import { Configuration } from '../../src/config/index.js';
+import { HELD_OF_STREAM, InFlightRequests } from '../../src/platform/http/index.js';
 import {
   LEAST_BYTES,
   LOOK_EVERY_MS,
   LOOKS_OF_INTERVAL,
   type WaitingClients,
 } from '../../src/platform/http/waiting-clients.js';
+import { TestVault } from '../kit/automation.js';
 import { eventually, sha256, startService, type TestService, type TestUser } from '../kit/index.js';
 import { answerOf, earlyAnswer, headOf, openSocket, received } from '../kit/raw-http.js';
 
@@ -226,5 +228,87 @@ describe('waiting clients beyond their bounds', () => {
     await eventually(() => expect([waiting.heldBytes, waiting.size]).toEqual([950_000, 4]));
     socket.write(body.slice(350_000));
     expect(answerOf(await answer).status).toBe(200);
+  });
+
+  it('lose the client that grows, of the account with the most, although it is not silent', async () => {
+    waiting.most.heldBytes = MIB / 2;
+    const [alice, bob] = [await service.user('alice'), await service.user('bob')];
+    const [hers, his] = [await alice.workspace(), await bob.workspace()];
+    const body = JSON.stringify({ deviceId: 'b', cursor: 0 }).padStart(100_000);
+    const small = begunPull(bob, his.path, body.length, from('127.0.0.2'));
+    const answer = received(small);
+    small.write(body.slice(0, 90_000));
+    await eventually(() => expect([waiting.heldBytes, waiting.unsentBodies]).toEqual([90_000, 1]));
+
+    const large = begunPull(alice, hers.path, MIB, from('127.0.0.3'));
+    await eventually(() => expect(waiting.unsentBodies).toBe(2));
+    large.write(Buffer.alloc(MIB / 2, ' '));
+    expect((await earlyAnswer(large)).status).toBe(408);
+    expect(waiting.dropped.room).toBe(1);
+    await eventually(() => expect([waiting.heldBytes, waiting.size]).toEqual([90_000, 1]));
+    small.write(body.slice(90_000));
+    expect(answerOf(await answer).status).toBe(200);
+  });
+
+  it('lose the slowest of the account of a network that has the most, not the slowest of the network', async () => {
+    waiting.most.clients = 5;
+    const [alice, bob] = [await service.user('alice'), await service.user('bob')];
+    const [hers, his] = [await alice.workspace(), await bob.workspace()];
+    const body = JSON.stringify({ deviceId: 'b', cursor: 0 });
+    const slow = begunPull(bob, his.path, body.length, from('127.0.0.2'));
+    const answer = received(slow);
+    await eventually(() => expect(waiting.unsentBodies).toBe(1));
+    looks(3); // the other clients are new
+    const many = Array.from({ length: 4 }, () => begunPull(alice, hers.path, 100, from('127.0.0.2')));
+    await eventually(() => expect(waiting.unsentBodies).toBe(5));
+    from('127.0.0.3').write(signOut(100));
+    const first = await Promise.race(many.map((one) => earlyAnswer(one)));
+    expect(first.status).toBe(408);
+    await eventually(() => expect([waiting.size, waiting.dropped.room]).toEqual([5, 1]));
+    slow.write(body);
+    expect(answerOf(await answer).status).toBe(200);
+  });
+});
+
+describe('bytes that are held for a silent client', () => {
+  beforeAll(start);
+  afterEach(async () => {
+    for (const socket of open.splice(0)) socket.destroy();
+    await eventually(() => expect(waiting.size).toBe(0));
+  });
+  afterAll(close);
+
+  it('count when they came before the first silence', async () => {
+    const socket = from('127.0.0.1');
+    const part = '{'.padEnd(1_000);
+    socket.write(Buffer.concat([signOut(5_000), Buffer.from(part)])); // one segment
+    await eventually(() => expect([waiting.unsentBodies, waiting.heldBytes]).toEqual([1, part.length]));
+  });
+
+  it('are the text of a note, and not the escapes that it is written with', async () => {
+    const alice = await service.user('alice');
+    const vault = await TestVault.setUp(await alice.workspace());
+    const text = '\\u0061'.repeat(40_000);
+    const start = `{"content":"${text}`;
+    const headers = {
+      Host: 'x',
+      Authorization: `Bearer ${alice.token}`,
+      'X-Key-Session': vault.keySession,
+      'X-Device-Id': 'tool',
+      'Content-Type': 'application/json',
+      'Content-Length': String(2 * start.length),
+    };
+    const socket = openSocket(service.url);
+    open.push(socket);
+    socket.write(Buffer.concat([headOf('PUT', `${vault.path}/notes/a.md`, headers), Buffer.from(start)]));
+    await eventually(() => {
+      expect([...waiting].map(({ isSilent }) => isSilent)).toEqual([true]);
+      expect(waiting.heldBytes).toBe(40_000 + HELD_OF_STREAM);
+    });
+  });
+
+  it('may be two of the largest bodies', () => {
+    const { maxFileBytes } = service.app.get(Configuration);
+    expect(waiting.most.heldBytes).toBeGreaterThanOrEqual(2 * maxFileBytes);
   });
 });

@@ -101,6 +101,7 @@ export function createAdapter(
   if (options.trustProxy) fastify.server.prependListener('request', onlyClientAddress);
   limitPipelining(fastify.server);
   inFlight.watch(fastify);
+  inFlight.waiting.makeRoomFor(options.maxFileBytes);
   inFlight.onEnd((request, reply, end) => logRequest(logger, request, reply, end));
   fastify.addHook('onRequest', ({ id, ip }, _reply, done) =>
     requestScope.run({ id, network: networkKey(ip) }, done),

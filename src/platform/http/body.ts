@@ -86,7 +86,7 @@ class ClientGone extends BadRequest {
   }
 }
 
-/** The client was slower than the least pace, or the slowest when others needed the room. The connection is closed. */
+/** The client was slower than the least pace, or the slowest or the largest when others needed the room. The connection is closed. */
 class TooSlow extends RequestTimeout {
   constructor(cause: Cause | 'time') {
     const message =
@@ -106,7 +106,8 @@ export interface BodyOptions {
   readonly withinMs?: number;
 }
 
-const HELD_OF_STREAM = 64 * 1024;
+/** Of a chunk that has not been written yet. */
+export const HELD_OF_STREAM = 64 * 1024;
 const heldOfStream = (received: number): number => Math.min(received, HELD_OF_STREAM);
 const all = (received: number): number => received;
 
@@ -171,14 +172,18 @@ class IncomingBody {
   /** Resolves with the next chunk, or undefined after the last byte. @throws TooSlow when the client was dropped */
   async next(): Promise<Buffer | undefined> {
     this.refuseDropped();
-    if (this.request.readableLength === 0 && !this.request.complete) this.wait();
+    if (this.request.readableLength === 0 && !this.request.complete) {
+      this.wait();
+      this.refuseDropped();
+    }
     const next = this.isResting ? await this.unlessDropped() : await this.chunks.next();
     this.refuseDropped();
     if (next.done) return this.end();
     this.received += next.value.length;
     this.isResting = false;
     this.client?.goOn(next.value.length);
-    this.client?.hold((this.options.held ?? heldOfStream)(this.received));
+    this.holdReceived();
+    this.refuseDropped();
     return next.value;
   }
 
@@ -194,6 +199,12 @@ class IncomingBody {
     this.options.place?.rest();
     this.client ??= WaitingClients.of(this.request)?.enter(true, (cause) => this.drop(new TooSlow(cause)));
     this.client?.wait();
+    this.holdReceived(); // also what came before the first silence
+  }
+
+  /** May drop this client, or others. */
+  private holdReceived(): void {
+    this.client?.hold((this.options.held ?? heldOfStream)(this.received));
   }
 
   /** The place may have been given back before the end of the body was known. */

@@ -8,6 +8,7 @@ export {
   type BodyOptions,
   declaredLength,
   fromRequest,
+  HELD_OF_STREAM,
   JsonBody,
   jsonBodyFactory,
   readBody,

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import type { ServerResponse } from 'node:http';
-import { noteFault } from './api-errors.js';
+import { noteFault, ServiceUnavailable } from './api-errors.js';
 import type { Place } from './place.js';
 import { WaitingClients } from './waiting-clients.js';
 
@@ -85,8 +86,9 @@ export async function sendChunks(
 
 /**
  * The same chunks, each read when the client has received the one before. Meanwhile nothing is done for a client that does not
- * read: the place is given back.
+ * read: the place is given back. A response that has begun is finished: it waits until there is a place again.
  * @param held the bytes that are in memory for the client
+ * @throws the errors of the place before the first chunk
  */
 export async function* whileRead<Chunk extends Uint8Array>(
   response: ServerResponse,
@@ -96,8 +98,8 @@ export async function* whileRead<Chunk extends Uint8Array>(
   const client = WaitingClients.of(response.req)?.enter(false, () => response.destroy());
   client?.hold(held);
   try {
-    for (;;) {
-      await place.work(0);
+    for (let hasBegun = false; ; hasBegun = true) {
+      await (hasBegun ? workAgain(place, response) : place.work(0));
       const chunk = await chunks.next();
       place.rest();
       if (chunk.done) return;
@@ -109,6 +111,21 @@ export async function* whileRead<Chunk extends Uint8Array>(
     place.rest();
     client?.leave();
     await chunks.return();
+  }
+}
+
+const AGAIN_MS = 500;
+
+/** Takes the place as soon as there is one; a client that leaves ends the wait. */
+async function workAgain(place: Place, response: ServerResponse): Promise<void> {
+  for (;;) {
+    try {
+      await place.work(0);
+      return;
+    } catch (error) {
+      if (response.destroyed || !(error instanceof ServiceUnavailable)) throw error;
+    }
+    await delay(AGAIN_MS);
   }
 }
 

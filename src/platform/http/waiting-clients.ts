@@ -10,12 +10,24 @@ export const LOOKS_OF_INTERVAL = 6;
 /** Bounds of all waiting clients together. A waiting request costs some 30 KiB, without the bytes that are held for it. */
 const MOST = { clients: 4_000, heldBytes: 192 * 1024 * 1024 };
 
-/** The clients of one account or one network. */
-interface Holder {
-  readonly clients: Set<WaitingClient>;
-  silent: number;
+/** What the bounds count of a network, or of a user of it. */
+interface Share {
+  clients: number;
   heldBytes: number;
 }
+
+const NOTHING: Share = { clients: 0, heldBytes: 0 };
+
+interface User extends Share {
+  readonly all: Set<WaitingClient>;
+}
+
+interface Network extends Share {
+  readonly users: Map<string, User>;
+}
+
+/** Key of the strangers of a network: they count as one user. */
+const STRANGERS = '';
 
 /** Why a client was dropped: it was below the least pace, or others needed the room. */
 export type Cause = 'pace' | 'room';
@@ -29,10 +41,11 @@ export class WaitingClient {
   private isWaitedFor = false;
   private hasLeft = false;
 
-  /** @param keys of the account and the network @param onDrop ends what the client does; called once, after it has left */
+  /** @param onDrop ends what the client does; called once, after it has left */
   constructor(
     private readonly all: WaitingClients,
-    readonly keys: readonly string[],
+    readonly network: string,
+    readonly user: string,
     readonly isBody: boolean,
     private onDrop: (cause: Cause) => void,
   ) {}
@@ -109,15 +122,16 @@ const ofServers = new WeakMap<Server, WaitingClients>();
 
 /**
  * All clients that the service waits for, apart from its work: what waits holds no slot of a queue and does not count as under
- * way. Waiting has a least pace and bounds of its own. Beyond a bound, the account or the network that has the most loses its
- * slowest client, so that a thousand slow clients of a few cost others nothing.
+ * way. Waiting has a least pace and bounds of its own. Beyond a bound, the network that has the most loses a client, of its user
+ * who has the most: the slowest one, or the one for which the most bytes are held. So a thousand slow clients of a few cost
+ * others nothing.
  */
 export class WaitingClients implements Iterable<WaitingClient> {
   readonly most = { ...MOST };
   /** How many were dropped, by cause. */
   readonly dropped: Record<Cause, number> = { pace: 0, room: 0 };
   private readonly all = new Set<WaitingClient>();
-  private readonly holders = new Map<string, Holder>();
+  private readonly networks = new Map<string, Network>();
   private held = 0;
   private silentBodies = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -141,6 +155,11 @@ export class WaitingClients implements Iterable<WaitingClient> {
     return this.silentBodies;
   }
 
+  /** Makes room for two of the largest bodies: the only client that there is must not be dropped for its size. */
+  makeRoomFor(largestBody: number): void {
+    this.most.heldBytes = Math.max(this.most.heldBytes, 2 * largestBody);
+  }
+
   /** Looks after the clients of a server until it is closed. */
   watch(server: Server): void {
     ofServers.set(server, this);
@@ -160,17 +179,16 @@ export class WaitingClients implements Iterable<WaitingClient> {
   /** Call it within the scope of the client's request. */
   enter(isBody: boolean, onDrop: (cause: Cause) => void): WaitingClient {
     const scope = requestScope.getStore();
-    const keys = scope
-      ? [scope.network, ...(scope.userId === undefined ? [] : [`user:${scope.userId}`])]
-      : [];
-    const client = new WaitingClient(this, keys, isBody, onDrop);
+    const client = new WaitingClient(this, scope?.network ?? '', scope?.userId ?? STRANGERS, isBody, onDrop);
     this.all.add(client);
-    for (const key of keys) {
-      const holder = this.holders.get(key) ?? { clients: new Set(), silent: 0, heldBytes: 0 };
-      this.holders.set(key, holder);
-      holder.clients.add(client);
-    }
-    if (this.all.size > this.most.clients) this.dropSlowest(({ clients }) => clients.size, 0);
+    const network: Network = this.networks.get(client.network) ?? { ...NOTHING, users: new Map() };
+    this.networks.set(client.network, network);
+    const user: User = network.users.get(client.user) ?? { ...NOTHING, all: new Set() };
+    network.users.set(client.user, user);
+    network.clients++;
+    user.clients++;
+    user.all.add(client);
+    while (this.all.size > this.most.clients && this.dropOne(clientsOf, slowness));
     return client;
   }
 
@@ -181,47 +199,60 @@ export class WaitingClients implements Iterable<WaitingClient> {
 
   noteSilence(client: WaitingClient, by: 1 | -1): void {
     if (client.isBody) this.silentBodies += by;
-    for (const holder of this.holdersOf(client)) holder.silent += by;
   }
 
   noteHeld(client: WaitingClient, more: number): void {
     this.held += more;
-    for (const holder of this.holdersOf(client)) holder.heldBytes += more;
-    while (more > 0 && this.held > this.most.heldBytes && this.dropSlowest(({ heldBytes }) => heldBytes, 1));
+    const network = this.networks.get(client.network);
+    const user = network?.users.get(client.user);
+    if (network) network.heldBytes += more;
+    if (user) user.heldBytes += more;
+    while (more > 0 && this.held > this.most.heldBytes && this.dropOne(bytesOf, bytesOf));
   }
 
   delete(client: WaitingClient): void {
     if (!this.all.delete(client)) return;
-    for (const key of client.keys) {
-      const holder = this.holders.get(key);
-      holder?.clients.delete(client);
-      if (holder?.clients.size === 0) this.holders.delete(key);
-    }
+    const network = this.networks.get(client.network);
+    const user = network?.users.get(client.user);
+    if (!network || !user) return;
+    user.all.delete(client);
+    if (--user.clients === 0) network.users.delete(client.user);
+    if (--network.clients === 0) this.networks.delete(client.network);
   }
 
   /**
-   * Of the holder with the most, among its clients that hold this many bytes.
+   * Never one of a smaller share: whoever has the most could otherwise let others be dropped.
+   * @param amount of which a share has the most @param rank of its clients; 0: may not be dropped
    * @returns whether there was one
    */
-  private dropSlowest(amount: (holder: Holder) => number, leastHeld: number): boolean {
-    let largest: Holder | undefined;
-    for (const holder of this.holders.values())
-      if (holder.silent > 0 && (!largest || amount(holder) > amount(largest))) largest = holder;
-    let slowest: WaitingClient | undefined;
-    for (const client of largest?.clients ?? []) {
-      if (!client.isSilent || client.heldBytes < leastHeld) continue;
-      if (!slowest || client.pace < slowest.pace) slowest = client;
-    }
-    if (slowest) this.drop(slowest, 'room');
-    return slowest !== undefined;
+  private dropOne(amount: (share: Share) => number, rank: (client: WaitingClient) => number): boolean {
+    const network = largest(this.networks.values(), amount);
+    const user = network && largest(network.users.values(), amount);
+    const client = user && largest(user.all, rank);
+    if (client) this.drop(client, 'room');
+    return client !== undefined;
   }
 
   private drop(client: WaitingClient, cause: Cause): void {
     this.dropped[cause]++;
     client.drop(cause);
   }
+}
 
-  private holdersOf({ keys }: WaitingClient): Holder[] {
-    return keys.flatMap((key) => this.holders.get(key) ?? []);
+const clientsOf = ({ clients }: Share): number => clients;
+/** Also of a client that is not silent: it may be the one that grows. */
+const bytesOf = ({ heldBytes }: { readonly heldBytes: number }): number => heldBytes;
+const slowness = ({ isSilent, pace }: WaitingClient): number => (isSilent ? 1 / pace : 0);
+
+/** The first one with the largest amount above 0. */
+function largest<One>(all: Iterable<One>, amount: (one: One) => number): One | undefined {
+  let found: One | undefined;
+  let most = 0;
+  for (const one of all) {
+    const its = amount(one);
+    if (its <= most) continue;
+    found = one;
+    most = its;
   }
+  return found;
 }
