@@ -8,6 +8,7 @@ import {
   BackupTimes,
   type ListedBackup,
   type Manifest,
+  type Names,
   onTrialDatabase,
 } from '../backup/index.js';
 import { basename } from 'node:path';
@@ -26,6 +27,12 @@ import { withService } from './with-service.js';
 
 type Made = Counts & Readonly<Record<'kept' | 'removed', number>>;
 
+/** What a run tells beside its counts. */
+interface Notes {
+  /** The names of backups of other databases. */
+  left: readonly string[];
+}
+
 export interface BackupRunOptions {
   /** Whether to do nothing unless a backup is due. */
   readonly ifDue?: boolean;
@@ -37,18 +44,23 @@ export interface BackupRunOptions {
 export function runScheduledBackup({ ifDue = false, adopt = false }: BackupRunOptions): Promise<Report> {
   return withService((service) =>
     withTarget(service.get(Configuration), async (target) => {
+      const notes: Notes = { left: [] };
       const isDue = (): Promise<boolean> =>
         ifDue ? service.get(BackupTimes).isDue() : Promise.resolve(true);
       const counts = await service
         .get(NightlyJobs)
-        .runApart(BACKUP_JOB, BACKUP_LOCK, isDue, (signal) => makeVerified(service, target, adopt, signal))
+        .runApart(BACKUP_JOB, BACKUP_LOCK, isDue, (signal) =>
+          makeVerified(service, target, { adopt, signal, notes }),
+        )
         .catch((error: unknown) => {
           if (ifDue && error instanceof Conflict) return undefined; // another process makes one
           throw error;
         });
       if (!counts) return { made: false, text: 'No backup is due.' };
-      const text = `Made a verified backup in ${target.path}; ${counts.kept} are kept, ${counts.removed} were removed`;
-      return { made: true, directory: target.path, ...counts, text };
+      const { left } = notes;
+      const made = `Made a verified backup in ${target.path}; ${counts.kept} are kept, ${counts.removed} were removed`;
+      const text = left.length > 0 ? `${made}; ${sentenceOf(left)}` : made;
+      return { made: true, directory: target.path, ...counts, ...(left.length > 0 && { left }), text };
     }),
   );
 }
@@ -57,11 +69,12 @@ export function runScheduledBackup({ ifDue = false, adopt = false }: BackupRunOp
 async function makeVerified(
   service: INestApplicationContext,
   target: BackupTarget,
-  adopt: boolean,
-  signal: AbortSignal,
+  { adopt, signal, notes }: { adopt: boolean; signal: AbortSignal; notes: Notes },
 ): Promise<Made> {
-  const id = await service.get(BackupPlaces).claim(target, adopt);
-  const { stamp, draft, scratch } = await target.begin(service.get(Clock).now());
+  const places = service.get(BackupPlaces);
+  const id = await places.claim(target, adopt);
+  const spared = await places.othersIn(target, id);
+  const { stamp, draft, scratch } = await target.begin(service.get(Clock).now(), spared);
   let isKept = false;
   try {
     const { manifest, fault, isCutOff } = await made(service, target, draft, scratch);
@@ -70,11 +83,12 @@ async function makeVerified(
     isKept = true;
     if (fault !== undefined) {
       // A trial that was cut off fills the disk until this process ends, which must not wait for a removal.
-      const name = isCutOff ? basename(draft) : await target.setAside(draft, stamp);
+      const name = isCutOff ? basename(draft) : await target.setAside(draft, stamp, spared);
       throw new OperatorError(`The backup is kept as ${name}: ${fault}`);
     }
-    await target.publish(draft, stamp);
-    return { ...sizeOf(manifest), ...(await prune(service, target, stamp)) };
+    await target.publish(draft, stamp, spared);
+    notes.left = [...spared];
+    return { ...sizeOf(manifest), ...(await prune(service, target, stamp, spared)) };
   } finally {
     if (!isKept) await target.discard(draft).catch(() => undefined); // the next run repeats it
     await removeTree(scratch).catch(() => undefined);
@@ -130,15 +144,20 @@ async function prune(
   service: INestApplicationContext,
   target: BackupTarget,
   stamp: string,
+  spared: Names,
 ): Promise<Record<'kept' | 'removed', number>> {
   const { backupKeep } = service.get(Configuration);
   let removed = 0;
   await service.get(Log).bestEffort('remove old backups', async () => {
-    removed = await target.prune(backupKeep, stamp);
+    removed = await target.prune(backupKeep, stamp, spared);
   });
   const listed = await target.list();
-  return { kept: listed.filter(({ state }) => state === 'verified').length, removed };
+  const kept = listed.filter(({ name, state }) => state === 'verified' && !spared.has(name));
+  return { kept: kept.length, removed };
 }
+
+const sentenceOf = (left: readonly string[]): string =>
+  `${left.length} of another database are left, to be removed by hand: ${left.join(', ')}`;
 
 const sizeOf = ({ blobs, tables }: Manifest): Counts => ({
   rows: tables.reduce((sum, { rows }) => sum + rows, 0),

@@ -8,6 +8,8 @@ import {
   BackupTarget,
   type Draft,
   type ListedBackup,
+  type Names,
+  NO_NAMES,
   oldestFirst,
 } from './backup-target.js';
 import { BucketMark } from './bucket-mark.js';
@@ -36,25 +38,25 @@ export class BackupBucket extends BackupTarget {
     this.mark = new BucketMark(this.root, objects);
   }
 
-  async begin(now: Date): Promise<Draft> {
+  async begin(now: Date, spared = NO_NAMES): Promise<Draft> {
     await this.objects.makeBucket();
     for (const name of await this.inState('partial')) await this.remove(name);
-    const unverified = await this.inState('unverified'); // several after a run that had to end at once
+    const unverified = await this.inState('unverified', spared); // several after a run that had to end at once
     for (const name of unverified.slice(0, -1)) await this.remove(name);
     const stamp = stampOf(now);
     return { stamp, draft: `${this.root}/${SCHEDULED}${stamp}`, scratch: await this.makeScratch(stamp) };
   }
 
-  async publish(_draft: string, stamp: string): Promise<void> {
+  async publish(_draft: string, stamp: string, spared = NO_NAMES): Promise<void> {
     const name = SCHEDULED + stamp;
     await this.objects.put(`${name}/${VERIFIED}`, bytesOf(''), 0);
-    await this.removeUnverified(name);
+    await this.removeUnverified(name, spared);
   }
 
   /** It is what it is called from the moment it is complete. */
-  async setAside(_draft: string, stamp: string): Promise<string> {
+  async setAside(_draft: string, stamp: string, spared = NO_NAMES): Promise<string> {
     const name = SCHEDULED + stamp;
-    await this.removeUnverified(name);
+    await this.removeUnverified(name, spared);
     return name;
   }
 
@@ -62,8 +64,8 @@ export class BackupBucket extends BackupTarget {
     await this.remove(draft.slice(this.root.length + 1));
   }
 
-  async prune(keep: number, newest: string): Promise<number> {
-    const surplus = surplusOf(await this.inState('verified'), keep, newest);
+  async prune(keep: number, newest: string, spared = NO_NAMES): Promise<number> {
+    const surplus = surplusOf(await this.inState('verified', spared), keep, newest);
     for (const name of surplus) await this.remove(name);
     return surplus.length;
   }
@@ -109,12 +111,13 @@ export class BackupBucket extends BackupTarget {
     }
   }
 
-  private async inState(wanted: BackupState): Promise<string[]> {
-    return (await this.list()).filter(({ state }) => state === wanted).map(({ name }) => name);
+  private async inState(wanted: BackupState, spared = NO_NAMES): Promise<string[]> {
+    const found = (await this.list()).filter(({ state }) => state === wanted);
+    return found.map(({ name }) => name).filter((name) => !spared.has(name));
   }
 
-  private async removeUnverified(except: string): Promise<void> {
-    for (const name of await this.inState('unverified')) if (name !== except) await this.remove(name);
+  private async removeUnverified(except: string, spared: Names): Promise<void> {
+    for (const name of await this.inState('unverified', spared)) if (name !== except) await this.remove(name);
   }
 
   /** What is left half-way is not a backup, also when the run that makes it is still alive, without the lock. */

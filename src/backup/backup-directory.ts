@@ -7,6 +7,8 @@ import {
   BackupTarget,
   type Draft,
   type ListedBackup,
+  type Names,
+  NO_NAMES,
   oldestFirst,
 } from './backup-target.js';
 import { DirectoryMark, unusableDirectory } from './directory-mark.js';
@@ -41,22 +43,23 @@ export class BackupDirectory extends BackupTarget {
     }
   }
 
-  async publish(draft: string, stamp: string): Promise<void> {
+  async publish(draft: string, stamp: string, spared = NO_NAMES): Promise<void> {
     await rename(draft, join(this.path, SCHEDULED + stamp));
     await syncDirectory(this.path);
-    await this.removeAll(UNVERIFIED);
+    await this.removeAll(UNVERIFIED, spared);
   }
 
-  async setAside(draft: string, stamp: string): Promise<string> {
+  async setAside(draft: string, stamp: string, spared = NO_NAMES): Promise<string> {
     const name = UNVERIFIED + stamp;
     await rename(draft, join(this.path, name));
     await syncDirectory(this.path);
-    await this.removeAll(UNVERIFIED, name);
+    await this.removeAll(UNVERIFIED, new Set([...spared, name]));
     return name;
   }
 
-  async prune(keep: number, newest: string): Promise<number> {
-    const surplus = surplusOf(await this.named(SCHEDULED), keep, newest);
+  async prune(keep: number, newest: string, spared = NO_NAMES): Promise<number> {
+    const own = (await this.named(SCHEDULED)).filter((name) => !spared.has(name));
+    const surplus = surplusOf(own, keep, newest);
     for (const name of surplus) await this.remove(name);
     return surplus.length;
   }
@@ -84,8 +87,8 @@ export class BackupDirectory extends BackupTarget {
     await removeTree(path);
   }
 
-  private async removeAll(prefix: string, except?: string): Promise<void> {
-    for (const name of await this.named(prefix)) if (name !== except) await this.remove(name);
+  private async removeAll(prefix: string, except: Names = NO_NAMES): Promise<void> {
+    for (const name of await this.named(prefix)) if (!except.has(name)) await this.remove(name);
   }
 
   private async named(prefix: string): Promise<string[]> {

@@ -11,6 +11,10 @@ export interface ListedBackup {
   readonly manifest?: Manifest;
 }
 
+export type Names = ReadonlySet<string>;
+
+export const NO_NAMES: Names = new Set();
+
 /** A backup that is being made. */
 export interface Draft {
   /** Its time, as in its name. */
@@ -31,21 +35,22 @@ export abstract class BackupTarget {
 
   /**
    * Removes what dead runs have left, and reserves names for a new backup and for its trial.
+   * @param spared the names of backups that are not this database's: no method removes them, or counts them
    * @throws OperatorError when it cannot be used
    */
-  abstract begin(now: Date): Promise<Draft>;
+  abstract begin(now: Date, spared?: Names): Promise<Draft>;
 
   /** Makes a verified backup count as one; what failed before it is no longer needed. */
-  abstract publish(draft: string, stamp: string): Promise<void>;
+  abstract publish(draft: string, stamp: string, spared?: Names): Promise<void>;
 
   /** Keeps a complete backup whose verification has failed, in place of the last such one. @returns its name */
-  abstract setAside(draft: string, stamp: string): Promise<string>;
+  abstract setAside(draft: string, stamp: string, spared?: Names): Promise<string>;
 
   /** Removes a draft, or what is left of it. */
   abstract discard(draft: string): Promise<void>;
 
   /** Removes all but `keep` verified backups, and returns how many. `newest` is the time of one that stays in any case. */
-  abstract prune(keep: number, newest: string): Promise<number>;
+  abstract prune(keep: number, newest: string, spared?: Names): Promise<number>;
 
   /** All backups, oldest first. @throws OperatorError when it cannot be read */
   abstract list(): Promise<ListedBackup[]>;

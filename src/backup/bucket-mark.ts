@@ -1,14 +1,7 @@
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { BlobMissing, type S3Objects } from '../storage/index.js';
 import { bytesOf } from './bucket-parts.js';
-import { MARK, PlaceMark } from './place-mark.js';
-
-/**
- * How long a mark waits in a store that ignores the condition of a request: whoever has found no mark before it was written writes
- * another one within this time. Tests replace it.
- */
-export const SETTLING = { wait: (): Promise<void> => pause(5_000) };
+import { MARK, PlaceMark, SETTLING } from './place-mark.js';
 
 /** The mark of a prefix in a bucket is an object. */
 export class BucketMark extends PlaceMark {

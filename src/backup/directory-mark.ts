@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { intendedOwnerOf, OperatorError, syncDirectory, writeDurably } from '../config/index.js';
-import { MARK, PlaceMark } from './place-mark.js';
+import { MARK, PlaceMark, SETTLING } from './place-mark.js';
+
+const LOOK_MS = 100;
+const LOOKS = 30;
 
 /** The mark of a directory is a file. It is not linked into place: backups may be on a file system without links, such as exFAT. */
 export class DirectoryMark extends PlaceMark {
@@ -32,12 +35,12 @@ export class DirectoryMark extends PlaceMark {
     return this.explained(async () => {
       await this.write(this.path, id).catch((error: unknown) => {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        return this.fill(id);
       });
       await syncDirectory(this.place);
     });
   }
 
-  /** An empty file belongs to nobody that is known: its process ended before it had written the id. */
   protected read(): Promise<string | undefined> {
     return this.explained(async () => {
       try {
@@ -47,6 +50,16 @@ export class DirectoryMark extends PlaceMark {
         throw error;
       }
     });
+  }
+
+  /** An empty file may be one that another process is writing. Of several that find it left empty, the last one has the place. */
+  private async fill(id: string): Promise<void> {
+    for (let looks = 0; looks < LOOKS; looks++) {
+      if (await this.read()) return;
+      await SETTLING.wait(LOOK_MS);
+    }
+    await this.replace(id);
+    await SETTLING.wait();
   }
 
   private get path(): string {
@@ -61,6 +74,7 @@ export class DirectoryMark extends PlaceMark {
     try {
       return await work();
     } catch (error) {
+      if (error instanceof OperatorError) throw error;
       throw unusableDirectory(this.place, error);
     }
   }

@@ -1,6 +1,6 @@
 export { BackupDirectory } from './backup-directory.js';
 export { BackupPlaces } from './backup-places.js';
-export type { BackupTarget, ListedBackup } from './backup-target.js';
+export type { BackupTarget, ListedBackup, Names } from './backup-target.js';
 export { backupTarget } from './open-target.js';
 export { BackupModule } from './backup.module.js';
 export { BACKUP_JOB, BackupTimes } from './backup-times.js';

@@ -433,6 +433,22 @@ export const BACKUP_MUTANTS = [
     tests: [[PLACES, 'while a run is under way']],
   },
   {
+    name: 'backups of the lost database removed',
+    promise: 'A place that is taken over keeps the backups of the database that had it.',
+    file: 'src/admin/scheduled-backup.ts',
+    find: 'target.prune(backupKeep, stamp, spared)',
+    replace: 'target.prune(backupKeep, stamp)',
+    tests: [[PLACES, 'that is taken over keeps']],
+  },
+  {
+    name: 'backups of the lost database removed when they name none',
+    promise: 'A place that is taken over keeps the backups that an earlier version has made there.',
+    file: 'src/backup/backup-places.ts',
+    find: 'manifest?.database === undefined ? hasForeign :',
+    replace: 'manifest?.database === undefined ? false :',
+    tests: [[PLACES, 'earlier version that is taken over']],
+  },
+  {
     name: 'S3 backups: a place marked without a condition',
     promise: 'Of two databases that find a prefix in a bucket empty, one has it.',
     file: 'src/backup/bucket-mark.ts',

@@ -1,15 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Report } from '../../src/admin/report.js';
 import { BackupBucket } from '../../src/backup/backup-bucket.js';
 import { BackupSchedule } from '../../src/backup/backup-schedule.js';
-import { SETTLING } from '../../src/backup/bucket-mark.js';
 import { bytesOf } from '../../src/backup/bucket-parts.js';
 import { DatabaseIdentity } from '../../src/backup/database-identity.js';
+import { DirectoryMark } from '../../src/backup/directory-mark.js';
 import { BackupDirectory, BackupPlaces } from '../../src/backup/index.js';
+import { SETTLING } from '../../src/backup/place-mark.js';
+import { OperatorError } from '../../src/config/index.js';
 import { JobRuns } from '../../src/platform/jobs/index.js';
+import { S3Fault } from '../../src/storage/s3/s3-fault.js';
 import { S3Objects } from '../../src/storage/s3/s3-objects.js';
 import { adminReport } from '../kit/admin.js';
 import { Exposition } from '../kit/exposition.js';
@@ -69,6 +72,17 @@ async function everythingIn(place: string): Promise<string[]> {
   return [...names.sort(), await readFile(join(place, 'database-id'), 'utf8').catch(() => 'no mark')];
 }
 
+const scheduledIn = async (place: string): Promise<string[]> =>
+  (await readdir(place)).filter((name) => name.startsWith('scheduled-')).sort();
+
+/** Makes a backup one that an earlier version has written. @returns the id that it had */
+async function asEarlier(place: string, name: string): Promise<string | undefined> {
+  const path = join(place, name, 'manifest.json');
+  const { database, ...manifest } = JSON.parse(await readFile(path, 'utf8')) as { database?: string };
+  await writeFile(path, JSON.stringify(manifest));
+  return database;
+}
+
 /** A database that was filled from a backup, with all settings of the original but its own. */
 async function drillFrom(backup: string, original: ProcessEnv): Promise<ProcessEnv> {
   const database = await createDatabase();
@@ -125,6 +139,41 @@ describe('a place of backups', () => {
     await claim(theirs, place);
   });
 
+  it('that is taken over keeps the backups of the one that had it, which are not counted, and names them', async () => {
+    const place = await newPlace();
+    await adminReport(envOf(ours, place), 'backup', 'run');
+    const [lost = ''] = await scheduledIn(place);
+    const unverified = 'unverified-2026-01-01T040000.000Z';
+    await cp(join(place, lost), join(place, unverified), { recursive: true });
+    const left = [lost, unverified];
+    const run = (...more: string[]): Promise<Report> =>
+      adminReport(envOf(theirs, place), 'backup', 'run', ...more);
+    const first = await run('--adopt');
+    expect(first).toMatchObject({ kept: 1, removed: 0 });
+    expect([...(first['left'] as string[])].sort()).toEqual(left);
+    expect(first.text).toMatch(/; 2 of another database are left, to be removed by hand: \S+, \S+$/);
+    expect(await run()).toMatchObject({ kept: 1, removed: 1 });
+    expect(await readdir(place)).toEqual(expect.arrayContaining(left));
+    expect(await scheduledIn(place)).toHaveLength(2);
+    for (const name of left) await rm(join(place, name), { recursive: true });
+    expect(await run()).not.toHaveProperty('left');
+  });
+
+  it('of an earlier version that is taken over keeps what the lost database has there', async () => {
+    const place = await newPlace();
+    const env = envOf(ours, place);
+    await adminReport({ ...env, BACKUP_KEEP: '2' }, 'backup', 'run');
+    await adminReport({ ...env, BACKUP_KEEP: '2' }, 'backup', 'run');
+    const lost = await scheduledIn(place);
+    expect(lost).toHaveLength(2);
+    for (const name of lost) await asEarlier(place, name);
+    const restored = await drillFrom(join(place, lost[1]!), env);
+    for (const more of [['--adopt'], [], []]) await adminReport(restored, 'backup', 'run', ...more);
+    const after = await scheduledIn(place);
+    expect(after).toHaveLength(3);
+    expect(after).toEqual(expect.arrayContaining(lost));
+  });
+
   it('that is taken over while a run is under way keeps what the other one has there', async () => {
     const place = await newPlace();
     const held = await holdTable(ours.database, 'versions');
@@ -150,13 +199,25 @@ describe('a place of backups', () => {
     }
   });
 
-  it('whose mark was not written to its end belongs to nobody that is known, until it is taken over', async () => {
+  it('whose mark was not written to its end belongs to the database whose backups are there, or to the next one', async () => {
     const place = await newPlace();
-    await writeFile(join(place, 'database-id'), '');
-    await expect(adminReport(envOf(ours, place), 'backup', 'run')).rejects.toThrow(refusalOf(place));
-    expect(await readdir(place)).toEqual(['database-id']);
-    expect(await claim(ours, place, true)).toMatch(/^[0-9a-f-]{36}$/);
+    const mark = join(place, 'database-id');
+    const wait = jest.spyOn(SETTLING, 'wait').mockResolvedValue();
+    await adminReport(envOf(ours, place), 'backup', 'run');
+    await writeFile(mark, '');
+    await expect(claim(theirs, place)).rejects.toThrow(`${place} has a backup of another database`);
+    expect(await readFile(mark, 'utf8')).toBe('');
+    const id = await claim(ours, place);
+    expect(await readFile(mark, 'utf8')).toBe(`${id}\n`);
     await expect(claim(theirs, place)).rejects.toThrow(refusalOf(place));
+
+    for (const name of await scheduledIn(place)) await rm(join(place, name), { recursive: true });
+    await writeFile(mark, '');
+    wait.mockImplementationOnce(() => writeFile(mark, id)); // the process that had made it was at work
+    await expect(claim(theirs, place)).rejects.toThrow(refusalOf(place));
+    await writeFile(mark, '');
+    await claim(theirs, place);
+    wait.mockRestore();
   });
 
   it('is refused to a backup by hand in it; a directory that is nobody’s is not marked by one', async () => {
@@ -175,6 +236,24 @@ describe('a place of backups', () => {
   });
 });
 
+describe('a place that a backup by hand may not look into', () => {
+  it.each(['EACCES', 'EPERM'])('is nobody’s (%s)', async (code) => {
+    const place = await newPlace();
+    await claim(ours, place);
+    const cause = Object.assign(new Error(), { code });
+    const read = jest
+      .spyOn(DirectoryMark.prototype as unknown as { read(): Promise<string> }, 'read')
+      .mockRejectedValue(new OperatorError('cannot be used', { cause }));
+    for (const adopt of [false, true])
+      await theirs.app.get(BackupPlaces).expectOwnAbove(join(place, 'by-hand'), adopt);
+    read.mockRejectedValue(new OperatorError('cannot be used', { cause: new Error('EIO') }));
+    const looked = theirs.app.get(BackupPlaces).expectOwnAbove(join(place, 'by-hand'), false);
+    await expect(looked).rejects.toThrow('cannot be used');
+    read.mockRestore();
+    await claim(ours, place);
+  });
+});
+
 describe('a copy that was restored from a backup, with the settings of the original', () => {
   it('is refused the place of the original, whether that is marked or not', async () => {
     const place = await newPlace();
@@ -186,13 +265,12 @@ describe('a copy that was restored from a backup, with the settings of the origi
     await expect(run()).rejects.toThrow(refusalOf(place));
 
     await rm(join(place, 'database-id'));
-    const manifest = join(place, name, 'manifest.json');
-    const { database, ...earlier } = JSON.parse(await readFile(manifest, 'utf8')) as { database?: string };
-    expect(database).toMatch(/^[0-9a-f-]{36}$/);
-    const foreign = `${place} has a backup of another database (${name}); use a place of its own`;
-    await expect(run()).rejects.toThrow(foreign);
-    await writeFile(manifest, JSON.stringify(earlier)); // as an earlier version has written it
-    await expect(run()).rejects.toThrow(foreign);
+    const foreign = `${place} has a backup of another database (${name})`;
+    await expect(run()).rejects.toThrow(`${foreign}; use a place of its own`);
+    expect(await asEarlier(place, name)).toMatch(/^[0-9a-f-]{36}$/);
+    const unclean = `${foreign}, or of a run of this one that was killed or failed after it; use a place of its own`;
+    await expect(run()).rejects.toThrow(unclean);
+    await expect(run()).rejects.toThrow(unclean);
     expect(await readdir(place)).toEqual([name]);
     await claim(ours, place);
     await expect(run()).rejects.toThrow(refusalOf(place));
@@ -222,6 +300,25 @@ describe('a place that an earlier version has used without a mark', () => {
     await isRefused();
     expect(await readdir(place)).toEqual([name]);
     await claim(ours, place);
+  });
+
+  it('is marked by the database of its backups although a run was killed when its own was verified', async () => {
+    const place = await newPlace();
+    const env = { ...envOf(ours, place), BACKUP_KEEP: '3' };
+    await adminReport(env, 'backup', 'run');
+    const [killed = ''] = await scheduledIn(place);
+    await rm(join(place, 'database-id'));
+    await asEarlier(place, killed);
+    await ours.database.query(`UPDATE job_runs SET ended_at = NULL`);
+    await expect(adminReport(env, 'backup', 'run')).rejects.toThrow(
+      `(${killed}), or of a run of this one that was killed or failed after it`,
+    );
+    await claim(ours, place, true);
+    await adminReport(env, 'backup', 'run');
+    await rm(join(place, 'database-id'));
+    for (const name of await scheduledIn(place)) await asEarlier(place, name); // the run after it was of an earlier version
+    await expect(adminReport(envOf(theirs, place), 'backup', 'run')).rejects.toThrow('another database');
+    expect(await adminReport({ ...env, BACKUP_KEEP: '1' }, 'backup', 'run')).toMatchObject({ removed: 2 });
   });
 
   it('is marked by the database of its backups, those too whose runs are forgotten', async () => {
@@ -290,6 +387,30 @@ describeWithTestServers('a place of backups in S3', () => {
     expect(await list()).toEqual(before);
     expect(await adminReport(s3Env(theirs), 'backup', 'run', '--adopt')).toMatchObject({ removed: 1 });
     await expect(adminReport(s3Env(ours), 'backup', 'run')).rejects.toThrow(refusalOf(place()));
+  });
+
+  it('that a backup by hand may not look into is nobody’s', async () => {
+    await ours.app.get(BackupPlaces).claim(target(), false);
+    const denied = new S3Fault(Object.assign(new Error(), { code: 'AccessDenied' }), {
+      status: 403,
+      wasSent: true,
+    });
+    const asked = jest
+      .spyOn(S3Objects.prototype, 'sizeOf')
+      .mockRejectedValueOnce(new OperatorError('denied', { cause: denied }));
+    const env = s3Env(theirs);
+    expect(await adminReport(env, 'backup', 'create', `${place()}/by-hand`)).toMatchObject({ damaged: [] });
+    asked.mockRestore();
+    await expect(adminReport(env, 'backup', 'create', `${place()}/more`)).rejects.toThrow(refusalOf(place()));
+  });
+
+  it('that is taken over keeps the backups of the one that had it', async () => {
+    await adminReport(s3Env(ours), 'backup', 'run');
+    const before = await list();
+    const run = (...more: string[]): Promise<Report> => adminReport(s3Env(theirs), 'backup', 'run', ...more);
+    expect(await run('--adopt')).toMatchObject({ kept: 1, removed: 0 });
+    expect(await run()).toMatchObject({ kept: 1, removed: 1 });
+    expect(await list()).toEqual(expect.arrayContaining(before as unknown[]));
   });
 
   it('has one owner when two databases find it empty at the same time', async () => {
