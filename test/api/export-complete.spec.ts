@@ -50,6 +50,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   auth_verifications: 'secrets: one-time tokens, and sign-ins that have not finished',
   blob_leftovers: OF_THE_SERVICE,
   blob_stores: OF_THE_SERVICE,
+  database_identity: OF_THE_SERVICE,
   doctor_runs: OF_THE_SERVICE,
   ended_sessions: SHORT_LIVED,
   instances: OF_THE_SERVICE,

@@ -31,7 +31,6 @@ let provider: OidcProvider;
 let service: TestService;
 /** Where the credentials are tried. */
 let other: TestService;
-let anybody: TestUser;
 beforeAll(async () => {
   smtp = await TestSmtp.start();
   provider = await OidcProvider.start({ serviceUrl: BASE_URL });
@@ -44,7 +43,6 @@ beforeAll(async () => {
   };
   service = await startService({ env });
   other = await startService({ env, beside: service });
-  anybody = await service.user('anybody');
 });
 afterAll(async () => {
   await other.close();
@@ -140,7 +138,7 @@ async function personWith({ isProven = true, hasFactor = true } = {}): Promise<P
 }
 
 /** Somebody of whom nothing but a bearer token is known. */
-const bearer = (token: string, at = service): TestUser => anybody.at(at.url, token);
+const bearer = (token: string, at = service): TestUser => TestUser.of(at.url, '', token);
 
 async function openedBy(token: string, at: TestService): Promise<SocketAndVault> {
   const workspace = await bearer(token, at).workspace();

@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose';
 import supertest from 'supertest';
 import { DEV_LOGIN_KEY } from './service.js';
 import { TestWorkspace } from './workspace.js';
@@ -20,6 +21,12 @@ export class TestUser {
       .send({ email, name })
       .expect(200);
     return new TestUser(url, body.userId, email, body.token);
+  }
+
+  /** The user of a JWT or an access token. */
+  static of(url: string, email: string, token: string): TestUser {
+    const id = token.startsWith('pat_') ? '' : (decodeJwt(token).sub ?? '');
+    return new TestUser(url, id, email, token);
   }
 
   /** The same user at another instance, or with another token. */
