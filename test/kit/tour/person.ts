@@ -1,3 +1,4 @@
+import supertest from 'supertest';
 import type { ReceivedMail } from '../smtp.js';
 import { codesOf, STEP_MS } from '../second-factor.js';
 import { TestUser } from '../user.js';
@@ -121,10 +122,13 @@ export class PersonTour {
   async useApps(): Promise<void> {
     const { stage, walk } = this;
     // By the session of the browser: dev-login passes over no second factor.
-    const headers = { 'Sec-Fetch-Site': 'same-origin' };
-    const minted = await walk.page.request.get(`${stage.service.url}/api/auth/token`, { headers });
-    const { token } = (await minted.json()) as { token: string };
-    const user = TestUser.of(stage.service.url, this.email, token);
+    const cookies = await walk.page.context().cookies();
+    const { body } = await supertest(stage.service.url)
+      .get('/api/auth/token')
+      .set('Sec-Fetch-Site', 'same-origin')
+      .set('Cookie', cookies.map(({ name, value }) => `${name}=${value}`).join('; '))
+      .expect(200);
+    const user = TestUser.of(stage.service.url, this.email, body.token);
     const notes = await user.workspace('Notes');
     await user.workspace('Old drafts');
     await user.post('/api/v1/devices').send({ name: 'Ada’s laptop', platform: 'linux' }).expect(201);
