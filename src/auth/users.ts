@@ -92,9 +92,11 @@ export class Users {
   /** A service JWT for a user, valid for `JWT_MINUTES` from now, from a new session. @throws AccountSuspended */
   async signIn(userId: string, { ip = '', userAgent = '' }: Partial<Client>): Promise<string> {
     const now = this.clock.now();
-    const { internalAdapter } = await this.identity.$context;
+    const { internalAdapter, sessionConfig } = await this.identity.$context;
+    const expiresAt = new Date(now.getTime() + sessionConfig.expiresIn * 1000);
     const client = { ipAddress: ip, userAgent: userAgent.slice(0, MAX_USER_AGENT) };
-    const { id } = await internalAdapter.createSession(userId, false, { ...client, confirmedAt: now });
+    const session = { ...client, confirmedAt: now, expiresAt };
+    const { id } = await internalAdapter.createSession(userId, false, session, true);
     const iat = Math.floor(now.getTime() / 1000);
     const { token } = await this.identity.api.signJWT({
       body: { payload: { sub: userId, iat, exp: iat + JWT_MINUTES * 60, ...claimsOf(id, now) } },

@@ -52,7 +52,7 @@ const ahead = (days: number): string => new Date(Date.now() + days * DAY).toISOS
 const CHANGING: [args: string[], foreseen: Record<string, unknown>][] = [
   [['user', 'create', 'New@Example.org', '--name', 'New'], { email: 'new@example.org', isNew: true }],
   [['user', 'create', 'alice@example.org'], { name: 'alice', isNew: false }],
-  [['user', 'reset-password', 'alice@example.org'], { hasPassword: false, sessions: 0 }],
+  [['user', 'reset-password', 'alice@example.org'], { hasPassword: false, sessions: 1 }],
   [['user', 'suspend', 'Alice@Example.org'], { state: 'suspended', changed: true }],
   [['user', 'resume', 'alice@example.org'], { state: 'active', changed: false }],
   [['user', 'delete', 'alice@example.org'], { email: 'alice@example.org', workspaces: 1 }],

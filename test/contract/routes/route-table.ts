@@ -173,7 +173,7 @@ export const ROUTES: readonly Route[] = [
       body: { email: 'logged-in@example.org', name: 'Logged in' },
     }),
     broken: NOT_JSON,
-    writes: ['users', 'mail_links'],
+    writes: ['users', 'mail_links', 'auth_sessions'],
   },
 
   { method: 'GET', path: '/api/v1/auth/me', access: SCOPES, seesDeletedUsers: true },

@@ -1,4 +1,4 @@
-import supertest from 'supertest';
+import { Users } from '../../../src/auth/index.js';
 import type { ReceivedMail } from '../smtp.js';
 import { codesOf, STEP_MS } from '../second-factor.js';
 import { TestUser } from '../user.js';
@@ -121,14 +121,11 @@ export class PersonTour {
   /** What the apps then keep here. */
   async useApps(): Promise<void> {
     const { stage, walk } = this;
-    // By the session of the browser: dev-login passes over no second factor.
-    const cookies = await walk.page.context().cookies();
-    const { body } = await supertest(stage.service.url)
-      .get('/api/auth/token')
-      .set('Sec-Fetch-Site', 'same-origin')
-      .set('Cookie', cookies.map(({ name, value }) => `${name}=${value}`).join('; '))
-      .expect(200);
-    const user = TestUser.of(stage.service.url, this.email, body.token);
+    // Of a session made here: dev-login passes over no second factor.
+    const users = stage.service.app.get(Users, { strict: false });
+    const { id } = (await users.findByEmail(this.email))!;
+    const token = await users.signIn(id, { ip: '127.0.0.1', userAgent: 'Cloud Sync for Linux' });
+    const user = TestUser.of(stage.service.url, this.email, token);
     const notes = await user.workspace('Notes');
     await user.workspace('Old drafts');
     await user.post('/api/v1/devices').send({ name: 'Ada’s laptop', platform: 'linux' }).expect(201);
