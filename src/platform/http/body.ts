@@ -156,7 +156,8 @@ class IncomingBody {
   private client: WaitingClient | undefined;
   private isResting = false;
   private reason: TooSlow | undefined;
-  private wake: () => void = () => undefined;
+  /** Undefined at first: an empty function for each body would retain requests until a major garbage collection. */
+  private wake: (() => void) | undefined;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -220,7 +221,7 @@ class IncomingBody {
   private drop(reason: TooSlow): void {
     this.reason = reason;
     this.request.removeAllListeners('readable'); // with them, nobody could read and discard the rest of the body
-    this.wake();
+    this.wake?.();
   }
 
   /** Not Promise.race: a promise that stays open would retain every chunk. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
+import { DenseSet } from '../async/index.js';
 import { requestScope } from '../log/index.js';
 
 /** Least pace of a body: this many bytes in each interval of this many looks in which its client was silent. */
@@ -18,12 +19,8 @@ interface Share {
 
 const NOTHING: Share = { clients: 0, heldBytes: 0 };
 
-interface User extends Share {
-  readonly all: Set<WaitingClient>;
-}
-
 interface Network extends Share {
-  readonly users: Map<string, User>;
+  readonly users: Map<string, Share>;
 }
 
 /** Key of the strangers of a network: they count as one user. */
@@ -47,7 +44,7 @@ export class WaitingClient {
     readonly network: string,
     readonly user: string,
     readonly isBody: boolean,
-    private onDrop: (cause: Cause) => void,
+    private onDrop: ((cause: Cause) => void) | undefined,
   ) {}
 
   get isSilent(): boolean {
@@ -103,8 +100,8 @@ export class WaitingClient {
     if (this.hasLeft) return;
     this.leave();
     const { onDrop } = this;
-    this.onDrop = () => undefined; // it refers to the request
-    onDrop(cause);
+    this.onDrop = undefined; // it refers to the request
+    onDrop?.(cause);
   }
 
   /** Returns whether the client was silent in a whole interval but for less than the least pace. */
@@ -130,7 +127,7 @@ export class WaitingClients implements Iterable<WaitingClient> {
   readonly most = { ...MOST };
   /** How many were dropped, by cause. */
   readonly dropped: Record<Cause, number> = { pace: 0, room: 0 };
-  private readonly all = new Set<WaitingClient>();
+  private readonly all = new DenseSet<WaitingClient>();
   private readonly networks = new Map<string, Network>();
   private held = 0;
   private silentBodies = 0;
@@ -183,11 +180,10 @@ export class WaitingClients implements Iterable<WaitingClient> {
     this.all.add(client);
     const network: Network = this.networks.get(client.network) ?? { ...NOTHING, users: new Map() };
     this.networks.set(client.network, network);
-    const user: User = network.users.get(client.user) ?? { ...NOTHING, all: new Set() };
+    const user: Share = network.users.get(client.user) ?? { ...NOTHING };
     network.users.set(client.user, user);
     network.clients++;
     user.clients++;
-    user.all.add(client);
     while (this.all.size > this.most.clients && this.dropOne(clientsOf, slowness));
     return client;
   }
@@ -211,11 +207,10 @@ export class WaitingClients implements Iterable<WaitingClient> {
   }
 
   delete(client: WaitingClient): void {
-    if (!this.all.delete(client)) return;
+    this.all.delete(client);
     const network = this.networks.get(client.network);
     const user = network?.users.get(client.user);
     if (!network || !user) return;
-    user.all.delete(client);
     if (--user.clients === 0) network.users.delete(client.user);
     if (--network.clients === 0) this.networks.delete(client.network);
   }
@@ -226,9 +221,9 @@ export class WaitingClients implements Iterable<WaitingClient> {
    * @returns whether there was one
    */
   private dropOne(amount: (share: Share) => number, rank: (client: WaitingClient) => number): boolean {
-    const network = largest(this.networks.values(), amount);
-    const user = network && largest(network.users.values(), amount);
-    const client = user && largest(user.all, rank);
+    const [name, network] = largest(this.networks, ([, share]) => amount(share)) ?? [];
+    const [user] = (network && largest(network.users, ([, share]) => amount(share))) ?? [];
+    const client = largest(this.all, (one) => (one.user === user && one.network === name ? rank(one) : 0));
     if (client) this.drop(client, 'room');
     return client !== undefined;
   }
