@@ -1,12 +1,13 @@
-// npm run storm -- [--minutes N] [--instances 1|2] [--only NAMES] [--json]
+// npm run storm -- [--minutes N] [--instances 1|2] [--only NAMES] [--phone] [--json]
 import { parseArgs } from 'node:util';
 import { QUOTA_BYTES } from './arena.js';
 import { ATTACKS } from './attacks/index.js';
 import { type Figures, figures, MIB, missed } from './goals.js';
 import type { Report } from './ledger.js';
+import { travel } from './phone.js';
 import { type Blown, Storm } from './storm.js';
 
-const USAGE = `npm run storm -- [--minutes N] [--instances 1|2] [--only NAME,NAME] [--json]
+const USAGE = `npm run storm -- [--minutes N] [--instances 1|2] [--only NAME,NAME] [--phone] [--json]
 Attacks: ${ATTACKS.map(({ name }) => name).join(', ')}`;
 const [USERS, PHASE_SECONDS] = [10, 30];
 
@@ -15,6 +16,8 @@ interface Options {
   readonly seconds: number;
   readonly instances: 1 | 2;
   readonly only: readonly string[];
+  /** Whether the last storm lasts until a slow phone has uploaded and downloaded 5 MB: a quarter of an hour. */
+  readonly hasPhone: boolean;
   readonly isJson: boolean;
 }
 
@@ -25,6 +28,7 @@ function options(): Options {
         minutes: { type: 'string', default: '4' },
         instances: { type: 'string', default: '1' },
         only: { type: 'string', default: '' },
+        phone: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     });
@@ -37,14 +41,14 @@ function options(): Options {
     const rounds = Math.max(1, Math.round((minutes * 60) / (2 * PHASE_SECONDS)));
     const seconds = (minutes * 60) / (2 * rounds);
     const instances = values.instances === '2' ? 2 : 1;
-    return { rounds, seconds, instances, only, isJson: values.json };
+    return { rounds, seconds, instances, only, hasPhone: values.phone, isJson: values.json };
   } catch (error) {
     console.error(`${(error as Error).message}\n${USAGE}`);
     process.exit(2);
   }
 }
 
-async function run({ rounds, seconds, instances, only, isJson }: Options): Promise<boolean> {
+async function run({ rounds, seconds, instances, only, hasPhone, isJson }: Options): Promise<boolean> {
   const say = (line: string): void => (isJson ? console.error(line) : console.log(line));
   say(
     `${USERS} users, ${instances} instance(s), ${rounds} × ${Math.round(seconds)} s of calm and ${Math.round(seconds)} s of storm`,
@@ -53,10 +57,16 @@ async function run({ rounds, seconds, instances, only, isJson }: Options): Promi
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
   const storm = await Storm.open({ instances, users: USERS });
   try {
-    const [calm, blown]: [Report[], Blown[]] = [[], []];
+    const [calm, blown, others]: [Report[], Blown[], string[]] = [[], [], []];
+    const phone = (): Promise<void> =>
+      travel(storm.arena.target).then(
+        ({ upload, download }) =>
+          say(`phone: 5 MB up in ${Math.round(upload)} s, down in ${Math.round(download)} s`),
+        (error: unknown) => void others.push(String(error)),
+      );
     for (let round = 0; round < rounds && storm.ends().length === 0; round++) {
       calm.push(await storm.calm(seconds));
-      const its = await storm.blow(seconds, only);
+      const its = await storm.blow(seconds, only, hasPhone && round === rounds - 1 ? phone : undefined);
       blown.push(its);
       const { report, recovery, tallies } = its;
       say(
@@ -66,7 +76,7 @@ async function run({ rounds, seconds, instances, only, isJson }: Options): Promi
       for (const line of report.examples.slice(0, 10)) say(`  ${line}`);
     }
     const mostBytes = storm.mostResidentBytes();
-    const others = [...storm.ends()];
+    others.push(...storm.ends());
     const { faults } = await storm
       .verify()
       .catch((error: unknown) => ({ faults: [`the data could not be verified: ${String(error)}`] }));

@@ -15,7 +15,7 @@ export interface Source {
 }
 
 /** Each role has its own address range, so that no role uses up the limits of another. */
-const RANGES = { user: 1, hostile: 2, stranger: 3, crowd: 4, witness: 5 };
+const RANGES = { user: 1, hostile: 2, stranger: 3, crowd: 4, witness: 5, phone: 6 };
 export type Role = keyof typeof RANGES;
 
 /** The n-th client of a role. In a crowd every client is a separate network: behind a proxy, half of them are /64s of one IPv6 /48. */

@@ -65,8 +65,12 @@ export class Storm {
     return this.users.call<Report>('stop');
   }
 
-  /** Runs users and attackers. @param only names of attacks; all when empty */
-  async blow(seconds: number, only: readonly string[] = []): Promise<Blown> {
+  /** Runs users and attackers. @param only names of attacks; all when empty @param beside the storm also lasts as long as this */
+  async blow(
+    seconds: number,
+    only: readonly string[] = [],
+    beside: () => Promise<unknown> = () => Promise.resolve(),
+  ): Promise<Blown> {
     const { arena, hostile, accomplices } = this;
     const possessions = await fill(arena.database, hostile.userId, this.upload, this.possessions);
     this.possessions = possessions;
@@ -74,7 +78,7 @@ export class Storm {
     await this.users.call('start');
     const orders: Orders = { target: arena.target, hostile, accomplices, possessions, only };
     await this.attackers.call('start', orders);
-    await pause(seconds * 1000);
+    await Promise.all([pause(seconds * 1000), beside()]);
     const [report, after] = await Promise.all([this.users.call<Report>('stop'), this.quiet()]);
     return { report, ...after };
   }
