@@ -196,7 +196,7 @@ export class AccessTokens {
     try {
       await this.database.transaction(async (tx) => {
         await lockOwnUser(tx, userId);
-        await this.authenticator.requireSession(owner, tx); // what ends sessions holds the lock: no token follows it
+        await this.authenticator.requireSession(owner, tx); // it cannot end before the token is committed
         const cap = [userId, createdAt, MAX_LIVE];
         const [found] = await tx.run<{ isFull: boolean }>(accessTokenStatements.isFull, cap);
         if (found?.isFull)

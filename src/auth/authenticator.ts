@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, statement, type Tx } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { EndedSessions, SessionEnded } from './ended-sessions.js';
 import { AccountSuspended } from './suspensions.js';
@@ -20,10 +20,11 @@ const activePatsAmong = statement(
    WHERE id = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 );
 
-const liveSession = statement(
-  'auth.live_session',
-  'SELECT 1 FROM auth_sessions WHERE id = $1 AND user_id = $2 AND expires_at > $3',
-);
+const LIVE_SESSION = 'SELECT 1 FROM auth_sessions WHERE id = $1 AND user_id = $2 AND expires_at > $3';
+const liveSession = statement('auth.live_session', LIVE_SESSION);
+
+/** What ends the session, or gives it another id, waits for the transaction. */
+const keepSession = statement('auth.keep_session', `${LIVE_SESSION} FOR KEY SHARE`);
 
 /** A token that was verified less than this long ago is not checked again, so a revocation takes effect within five seconds. */
 const GOOD_FOR_MS = 3_000;
@@ -69,16 +70,17 @@ export class Authenticator {
 
   /**
    * For what outlives a session: looks the session of a JWT up, because this instance may not have heard of its end.
-   * @param run the database, or the transaction of the change: the session then lives until that commits
+   * @param tx of the change: the session then lives until that commits
    * @throws SessionEnded
    */
   async requireSession(
     { sessionId, userId }: Pick<Principal, 'sessionId' | 'userId'>,
-    run: Pick<Database, 'run'> = this.database,
+    tx?: Tx,
   ): Promise<void> {
     if (sessionId === undefined) return;
     const values = [sessionId, userId, this.clock.now()];
-    if ((await run.run(liveSession, values)).length === 0) throw new SessionEnded();
+    const found = await (tx ? tx.run(keepSession, values) : this.database.run(liveSession, values));
+    if (found.length === 0) throw new SessionEnded();
   }
 
   isExpired({ expiresAt }: Principal): boolean {

@@ -56,7 +56,7 @@ class DevLoginRequest {
 }
 
 /**
- * A session and its JWT for any email, for tests and development only. A second factor is not passed over. In production,
+ * A session and its JWT for any email, for tests and development only. It does not bypass a second factor. In production,
  * where the key opens any account, each use is in the audit log.
  */
 @Controller('api/v1/auth/dev-login')

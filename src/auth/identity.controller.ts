@@ -72,7 +72,7 @@ function queryOf(target: string): string {
 }
 
 /**
- * Whether the path of a request is spelled as it is meant. The router decodes paths, but a proxy with rules for the sign-in may not:
+ * Whether the path of a request is in its one accepted spelling. The router decodes paths, but a proxy with rules for the sign-in may not:
  * `sign-in%2femail` would pass it.
  * @param target as it was sent: `request.url` is normalised for the log
  */

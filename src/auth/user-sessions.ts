@@ -61,6 +61,7 @@ export class UserSessions {
   async end(userId: string, id: string, by: Acting): Promise<void> {
     if (!isUUID(id)) throw new NotFound('session not found');
     await this.database.transaction(async (tx) => {
+      await lockUser(tx, userId); // in this order everywhere: who mints a token holds the user, then the session
       const ended = await tx.run(userSessionStatements.end, [userId, id]);
       if (ended.length === 0) throw new NotFound('session not found');
       await this.audit.record({ action: 'sessions.ended', userId, ...by, details: { sessions: 1 } }, tx);

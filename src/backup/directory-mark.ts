@@ -52,7 +52,7 @@ export class DirectoryMark extends PlaceMark {
     });
   }
 
-  /** An empty file may be one that another process is writing. Of several that find it left empty, the last one has the place. */
+  /** An empty file may be one that another process is writing. Of several processes that find an empty file that nobody fills, the last one gets the place. */
   private async fill(id: string): Promise<void> {
     for (let looks = 0; looks < LOOKS; looks++) {
       if (await this.read()) return;

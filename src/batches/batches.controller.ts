@@ -88,7 +88,12 @@ export class BatchesController {
     await this.limit.countTransfers(principal, items.length);
     const maps = this.downloads.maps(workspace, items, LONGEST_CONTENTS_MS);
     const place = this.slotOf(principal);
-    await sendChunks(request, reply, CBOR_SEQUENCE, whileRead(reply.raw, maps, { place, held: HELD_BYTES }));
+    await sendChunks(
+      request,
+      reply,
+      CBOR_SEQUENCE,
+      whileRead(reply.raw, maps, { place, mostHeld: HELD_BYTES }),
+    );
   }
 
   private slotOf({ userId }: Principal): WorkSlot {

@@ -58,7 +58,7 @@ export class ExportDownload {
     const begun = place.during(() => this.accountExport.begin(userId));
     const chunks = whileRead(reply.raw, this.whileSessionLasts(sessionId, await begun), {
       place,
-      held: HELD_BYTES,
+      mostHeld: HELD_BYTES,
     });
     await this.record(request, userId);
     const body = Readable.from(watched(request, chunks), { highWaterMark: 1 });

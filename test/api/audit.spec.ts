@@ -178,6 +178,18 @@ describe('the audit log of an account', () => {
     expect(await audit.ofUser(other.id, 10)).toHaveLength(1);
   });
 
+  it('locks no event that it keeps when it records another', async () => {
+    const { id } = await service.user('keeper');
+    const audit = service.app.get(AuditLog);
+    for (let n = 0; n < 3; n++) await audit.record({ action: 'token.minted', userId: id, actor: 'user' });
+    const [row] = await service.database.query(
+      `SELECT count(*)::int AS kept, count(*) FILTER (WHERE xmax::text <> '0')::int AS locked
+       FROM audit_events WHERE user_id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ kept: 3, locked: 0 });
+  });
+
   it('has what is done on the account page', async () => {
     const person = await personAt(service, 'on-page');
     const { browser } = person;

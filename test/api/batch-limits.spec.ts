@@ -230,6 +230,23 @@ describe('a slow client', () => {
     expect((await bytes).length).toBeGreaterThan(items.length * MIB);
   });
 
+  it('whose download waits for its slot holds no bytes', async () => {
+    const { waiting } = service.app.get(InFlightRequests);
+    const one = await (await somebody()).workspace();
+    await uploadBatch(one, notes(1)).expect(200);
+    const slots = service.app.get(BatchSlots, { strict: false });
+    const take = slots.take.bind(slots);
+    let begin = (): void => undefined;
+    const turn = new Promise<void>((resolve) => (begin = resolve));
+    jest.spyOn(slots, 'take').mockImplementation((owner) => turn.then(() => take(owner)));
+    const answer = downloadBatch(one, [{ encryptedPath: 'note0' }]).then(({ body }) =>
+      itemsIn(body as Buffer),
+    );
+    await eventually(() => expect([waiting.size, waiting.heldBytes]).toEqual([1, 0]));
+    begin();
+    expect(await answer).toHaveLength(1);
+  });
+
   it('of downloads that has begun is finished although its queue refuses it meanwhile', async () => {
     const { one, items } = await large();
     const slots = service.app.get(BatchSlots, { strict: false });

@@ -779,7 +779,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     await production.close();
   });
 
-  it('passes over no second factor', async () => {
+  it('does not bypass a second factor', async () => {
     const { body } = await devLogin({ email: 'factor@example.org', name: 'Factor' }).expect(200);
     await giveFactor(service, { id: body.userId });
     const refused = await devLogin({ email: 'factor@example.org', name: 'Factor' }).expect(403);

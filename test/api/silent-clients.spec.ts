@@ -203,10 +203,22 @@ describe('waiting clients beyond their bounds', () => {
     const dropped = await earlyAnswer(many[4]!);
     expect([dropped.status, JSON.parse(dropped.body)]).toEqual([
       408,
-      { error: 'too many request bodies are incomplete: yours was the slowest' },
+      { error: 'too many request bodies are incomplete: yours was the slowest or the largest' },
     ]);
     await eventually(() => expect(waiting.unsentBodies).toBe(12));
     honest.write('}');
+    expect((await answer).status).toBe(200);
+  });
+
+  it('lose the one that came last of networks with as many', async () => {
+    waiting.most.clients = 1;
+    const [first, last] = [from('127.0.0.2'), from('127.0.0.3')];
+    const answer = earlyAnswer(first);
+    first.write(signOut(2));
+    await eventually(() => expect(waiting.unsentBodies).toBe(1));
+    last.write(signOut(2));
+    expect((await earlyAnswer(last)).status).toBe(408);
+    first.write('{}');
     expect((await answer).status).toBe(200);
   });
 

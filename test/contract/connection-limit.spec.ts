@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { limitConnections } from '../../src/platform/http/connection-limit.js';
@@ -31,34 +31,49 @@ it('connections of an IPv6 /48 are limited to 2000 over all of its /64; each tha
   expect(open('2001:db8:1:ffff::1').destroyed).toBe(true);
 });
 
-it('beyond the limit of all, the network with the most loses its oldest connection without a request', async () => {
-  let requests = 0;
-  const server = createServer(() => requests++);
-  limitConnections(server, 4);
-  limitPipelining(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const sockets: Socket[] = [];
-  const open = async (localAddress: string, bytes: string): Promise<void> => {
+describe('beyond the limit of all connections', () => {
+  const [head, request] = ['GET / HTTP/1.1\r\nX-Slow: ', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'];
+  let server: Server;
+  let requests: number;
+  let sockets: Socket[];
+  beforeEach(async () => {
+    [requests, sockets] = [0, []];
+    server = createServer(() => requests++);
+    limitConnections(server, 4);
+    limitPipelining(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+
+  async function open(localAddress: string, bytes: string): Promise<void> {
+    const { port } = server.address() as AddressInfo;
     const accepted = once(server, 'connection');
     const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
     sockets.push(socket);
     await accepted;
+    const before = requests;
     socket.write(bytes);
-  };
-  const [head, request] = ['GET / HTTP/1.1\r\nX-Slow: ', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'];
-  try {
+    if (bytes === request) await eventually(() => expect(requests).toBe(before + 1));
+  }
+
+  const areClosed = (closed: boolean[]): Promise<void> =>
+    eventually(() => expect(sockets.map(({ destroyed }) => destroyed)).toEqual(closed));
+
+  it('the network with the most loses its oldest connection without a request', async () => {
     await open('127.0.0.2', request);
     for (const address of ['127.0.0.2', '127.0.0.2', '127.0.0.3']) await open(address, head);
-    await eventually(() => expect(requests).toBe(1));
     await open('127.0.0.4', request);
-    await eventually(() => expect(requests).toBe(2));
-    await eventually(() =>
-      expect(sockets.map(({ destroyed }) => destroyed)).toEqual([false, true, false, false, false]),
-    );
-  } finally {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
+    await areClosed([false, true, false, false, false]);
+  });
+
+  it('the next one does where that has requests on all of its connections', async () => {
+    for (let n = 0; n < 3; n++) await open('127.0.0.2', request);
+    await open('127.0.0.3', head);
+    await open('127.0.0.4', request);
+    await areClosed([false, false, false, true, false]);
+  });
 });

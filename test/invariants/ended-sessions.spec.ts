@@ -65,6 +65,25 @@ describe('a session that has ended', () => {
     expect(await service.database.query(tokens, [user.id])).toEqual([]);
   });
 
+  it('mints no token while the transaction that ends it is open', async () => {
+    const user = await service.newcomer('minter-meanwhile');
+    const deletion = 'DELETE FROM auth_sessions WHERE id = $1';
+    const commit = await heldOpen(service.database, deletion, [sessionOf(user)]);
+    const minted = user
+      .at(other.url)
+      .post(TOKENS)
+      .send({ name: 'backdoor' })
+      .then(({ body }) => body as unknown);
+    await service.database.eventually(
+      `SELECT FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM auth_sessions%'`,
+    );
+    await commit();
+    expect(await minted).toEqual(ENDED);
+    const tokens = 'SELECT FROM access_tokens WHERE user_id = $1';
+    expect(await service.database.query(tokens, [user.id])).toEqual([]);
+  });
+
   it('is learned of in whatever order the transactions commit that end sessions', async () => {
     const [slow, quick] = [await service.newcomer('slow'), await service.newcomer('quick')];
     const isKnown = (user: TestUser): boolean => other.app.get(EndedSessions).has(sessionOf(user));

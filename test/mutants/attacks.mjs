@@ -16,6 +16,14 @@ export const ATTACK_MUTANTS = [
     tests: [[ENDED, 'takes its JWT with it on every instance']],
   },
   {
+    name: 'a session that ends while a token is minted',
+    promise: 'No token follows the end of its session.',
+    file: 'src/auth/authenticator.ts',
+    find: '`${LIVE_SESSION} FOR KEY SHARE`',
+    replace: 'LIVE_SESSION',
+    tests: [['test/invariants/ended-sessions.spec.ts', 'while the transaction that ends it is open']],
+  },
+  {
     name: 'sockets outlive their session',
     promise: 'Sockets are closed within five seconds of the end of their session.',
     file: 'src/realtime/token-watch.ts',
@@ -75,11 +83,11 @@ export const ATTACK_MUTANTS = [
   },
   {
     name: 'dev-login past the second factor',
-    promise: 'Dev-login passes over no second factor.',
+    promise: 'Dev-login does not bypass a second factor.',
     file: 'src/auth/dev-login.controller.ts',
     find: '(await this.factors.codesLeft(user.id)) !== null',
     replace: 'false',
-    tests: [['test/api/identity.spec.ts', 'passes over no second factor']],
+    tests: [['test/api/identity.spec.ts', 'does not bypass a second factor']],
   },
   {
     name: 'a link of an earlier holder',

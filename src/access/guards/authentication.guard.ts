@@ -37,7 +37,6 @@ export class AuthenticationGuard implements CanActivate {
       const scope = requestScope.getStore();
       if (scope) scope.userId = request.principal.userId;
       afterBody(request.raw, this.authenticator.recheck(request.principal));
-      if (access?.kind === 'interactive') await this.requireSession(request);
     } catch (error) {
       // Counted by address: no later guard sees the request.
       if (error instanceof Unauthorized || error instanceof AccountSuspended)
@@ -45,11 +44,5 @@ export class AuthenticationGuard implements CanActivate {
       throw error;
     }
     return true;
-  }
-
-  /** What an interactive route does may outlive the session: it is looked up, before the body and after it. */
-  private async requireSession({ principal, raw }: AuthenticatedRequest): Promise<void> {
-    await this.authenticator.requireSession(principal);
-    afterBody(raw, () => this.authenticator.requireSession(principal));
   }
 }

@@ -12,8 +12,9 @@ import {
   type SubscriptionRequirement,
   type WorkspaceRequest,
 } from '../index.js';
+import { Authenticator } from '../../auth/index.js';
 import { Subscriptions } from '../../billing/index.js';
-import { BadRequest, NotFound } from '../../platform/http/index.js';
+import { afterBody, BadRequest, NotFound } from '../../platform/http/index.js';
 import { ACCESS_CHECKED_IN_STATEMENT } from './workspace-access.filter.js';
 import { type AccessRequirements, WorkspaceAccess } from './workspace-access.js';
 
@@ -24,7 +25,7 @@ interface RouteDemands extends AccessRequirements {
 }
 
 /**
- * Last of the global guards: 401 when the token's user is gone, 403 when suspended, 402 without a subscription, 404 for anything
+ * Last of the global guards: 401 when the token's user is gone, or, on interactive routes, the session has ended, 403 when suspended, 402 without a subscription, 404 for anything
  * that is not a workspace of the caller. One read on each request answers all of them, so a change takes effect at once on every
  * instance. On routes with `AccessCheckedInStatement`, the check is left to the statement for callers admitted within the last
  * minute.
@@ -35,12 +36,14 @@ export class WorkspaceAccessGuard implements CanActivate {
     private readonly reflector: Reflector,
     private readonly subscriptions: Subscriptions,
     private readonly workspaceAccess: WorkspaceAccess,
+    private readonly authenticator: Authenticator,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const access = this.find(context, ACCESS) as Access | undefined;
     if (access?.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<WorkspaceRequest>();
+    if (access?.kind === 'interactive') await this.requireSession(request);
     const demands = this.demandsOf(context, request);
     const workspaceId = idInReach(demands, request.principal);
     const { userId } = request.principal;
@@ -59,6 +62,15 @@ export class WorkspaceAccessGuard implements CanActivate {
     if (isCheckedInStatement && !isExpected) this.workspaceAccess.rememberAllowed(caller, workspaceId);
     request.workspace = { id: workspaceId, caller };
     return true;
+  }
+
+  /**
+   * What an interactive route does may outlive the session, so it is looked up before the body and after it. Here, because the rate
+   * limit comes first.
+   */
+  private async requireSession({ principal, raw }: WorkspaceRequest): Promise<void> {
+    await this.authenticator.requireSession(principal);
+    afterBody(raw, () => this.authenticator.requireSession(principal));
   }
 
   private demandsOf(context: ExecutionContext, request: WorkspaceRequest): RouteDemands {

@@ -91,7 +91,7 @@ class TooSlow extends RequestTimeout {
   constructor(cause: Cause | 'time') {
     const message =
       cause === 'room'
-        ? 'too many request bodies are incomplete: yours was the slowest'
+        ? 'too many request bodies are incomplete: yours was the slowest or the largest'
         : 'the request body took too long';
     super(message, {}, { connection: 'close' });
   }

@@ -11,8 +11,8 @@ const CONNECTIONS_PER_NETWORK = 2_000;
 
 /**
  * Immediately closes connections beyond the limit of their address, which for IPv6 is the /64, or of their /48. Beyond the limit
- * of all, the network with the most loses its oldest connection without a request, such as one whose head has not arrived. Only
- * for a server that clients reach directly: behind a proxy, all connections come from the proxy.
+ * of all, the largest network that has a connection without a request loses its oldest one, such as one whose head has not
+ * arrived. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
  */
 export function limitConnections(server: Server, most: number): void {
   const addresses = new Map<string, Set<Socket>>();
@@ -49,11 +49,11 @@ function setOf(sets: Map<string, Set<Socket>>, key: string): Set<Socket> {
   return set;
 }
 
-/** Of the network with the most connections. A set has the oldest first. */
+/** Of the network with the most connections among those that have one. A set has the oldest first. */
 function oldestWithoutRequest(networks: ReadonlyMap<string, Set<Socket>>): Socket | undefined {
-  let most = new Set<Socket>();
-  for (const connections of networks.values()) if (connections.size > most.size) most = connections;
-  for (const connection of most)
-    if (!connection.destroyed && isBetweenRequests(connection)) return connection;
+  const largestFirst = [...networks.values()].sort((one, other) => other.size - one.size);
+  for (const connections of largestFirst)
+    for (const connection of connections)
+      if (!connection.destroyed && isBetweenRequests(connection)) return connection;
   return undefined;
 }

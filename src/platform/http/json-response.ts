@@ -87,16 +87,15 @@ export async function sendChunks(
 /**
  * The same chunks, each read when the client has received the one before. Meanwhile nothing is done for a client that does not
  * read: the place is given back. A response that has begun is finished: it waits until there is a place again.
- * @param held the bytes that are in memory for the client
+ * @param mostHeld the bytes that may be in memory for a client that does not read
  * @throws the errors of the place before the first chunk
  */
 export async function* whileRead<Chunk extends Uint8Array>(
   response: ServerResponse,
   chunks: AsyncGenerator<Chunk, void>,
-  { place, held }: { readonly place: Place; readonly held: number },
+  { place, mostHeld }: { readonly place: Place; readonly mostHeld: number },
 ): AsyncGenerator<Chunk, void> {
   const client = WaitingClients.of(response.req)?.enter(false, () => response.destroy());
-  client?.hold(held);
   try {
     for (let hasBegun = false; ; hasBegun = true) {
       await (hasBegun ? workAgain(place, response) : place.work(0));
@@ -104,8 +103,10 @@ export async function* whileRead<Chunk extends Uint8Array>(
       place.rest();
       if (chunk.done) return;
       client?.wait();
+      client?.hold(Math.min(mostHeld, CHUNKS_AT_ONCE * chunk.value.length));
       yield chunk.value;
       client?.goOn(chunk.value.length);
+      client?.hold(0);
     }
   } finally {
     place.rest();
@@ -113,6 +114,9 @@ export async function* whileRead<Chunk extends Uint8Array>(
     await chunks.return();
   }
 }
+
+/** The chunk that is being sent, the one that waits for that, and the one that is read meanwhile. */
+const CHUNKS_AT_ONCE = 3;
 
 const AGAIN_MS = 500;
 

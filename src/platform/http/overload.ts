@@ -10,10 +10,7 @@ import { InFlightRequests } from './in-flight.js';
 /** Whether this is a health request: those are answered even when everything else is refused. */
 export const isHealth = (url: string): boolean => /^\/health(?:\/|\?|$)/.test(url);
 
-/**
- * Concurrent requests, including slow uploads. Each costs about 100 KiB apart from its response, so this many fit into 200
- * MiB.
- */
+/** Requests that are being processed. Each costs about 100 KiB apart from its response, so this many fit into 200 MiB. */
 const MAX_IN_FLIGHT = 2_000;
 
 /** Responses and messages that wait for clients to read them: a page may have 4 MiB, and its client may never read it. */

@@ -5,7 +5,7 @@ export interface Place {
    * @throws when there is none, and so does the promise
    */
   work(bytes: number): Promise<void> | undefined;
-  /** Gives it back. */
+  /** Gives it back. Never while `work` waits. */
   rest(): void;
 }
 

@@ -120,8 +120,8 @@ const ofServers = new WeakMap<Server, WaitingClients>();
 /**
  * All clients that the service waits for, apart from its work: what waits holds no slot of a queue and does not count as under
  * way. Waiting has a least pace and bounds of its own. Beyond a bound, the network that has the most loses a client, of its user
- * who has the most: the slowest one, or the one for which the most bytes are held. So a thousand slow clients of a few cost
- * others nothing.
+ * who has the most: the slowest one, or the one for which the most bytes are held. So a thousand slow clients of a few
+ * networks cost others nothing.
  */
 export class WaitingClients implements Iterable<WaitingClient> {
   readonly most = { ...MOST };
@@ -239,13 +239,13 @@ const clientsOf = ({ clients }: Share): number => clients;
 const bytesOf = ({ heldBytes }: { readonly heldBytes: number }): number => heldBytes;
 const slowness = ({ isSilent, pace }: WaitingClient): number => (isSilent ? 1 / pace : 0);
 
-/** The first one with the largest amount above 0. */
+/** The last one with the largest amount above 0: whoever came first goes on. */
 function largest<One>(all: Iterable<One>, amount: (one: One) => number): One | undefined {
   let found: One | undefined;
   let most = 0;
   for (const one of all) {
     const its = amount(one);
-    if (its <= most) continue;
+    if (its === 0 || its < most) continue;
     found = one;
     most = its;
   }
