@@ -35,8 +35,8 @@ export const ATTACK_MUTANTS = [
     name: 'a token from a session that has just ended',
     promise: 'What outlives a session is not made from one that has ended, heard of or not.',
     file: 'src/auth/authenticator.ts',
-    find: 'if ((await run.run(liveSession, values)).length === 0) throw new SessionEnded();',
-    replace: 'await run.run(liveSession, values);',
+    find: 'if (found.length === 0) throw new SessionEnded();',
+    replace: '',
     tests: [[ENDED, 'mints no token']],
   },
   {

@@ -184,7 +184,6 @@ export class WaitingClients implements Iterable<WaitingClient> {
     network.users.set(client.user, user);
     network.clients++;
     user.clients++;
-    while (this.all.size > this.most.clients && this.dropOne(clientsOf, slowness));
     return client;
   }
 
@@ -195,6 +194,8 @@ export class WaitingClients implements Iterable<WaitingClient> {
 
   noteSilence(client: WaitingClient, by: 1 | -1): void {
     if (client.isBody) this.silentBodies += by;
+    // Not before it is silent: of a network with as many as others, it is the one to be dropped.
+    while (by > 0 && this.all.size > this.most.clients && this.dropOne(clientsOf, slowness));
   }
 
   noteHeld(client: WaitingClient, more: number): void {
