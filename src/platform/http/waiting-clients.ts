@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DenseSet } from '../async/index.js';
 import { requestScope } from '../log/index.js';
 
@@ -7,6 +8,9 @@ import { requestScope } from '../log/index.js';
 export const LEAST_BYTES = 16 * 1024;
 export const LOOK_EVERY_MS = 5_000;
 export const LOOKS_OF_INTERVAL = 6;
+
+/** In a turn of the event loop: a thousand that came together would otherwise delay others, and count as under way until all are answered. */
+const DROPPED_AT_ONCE = 20;
 
 /** Bounds of all waiting clients together. A waiting request costs some 30 KiB, without the bytes that are held for it. */
 const MOST = { clients: 4_000, heldBytes: 192 * 1024 * 1024 };
@@ -189,7 +193,16 @@ export class WaitingClients implements Iterable<WaitingClient> {
 
   /** Drops bodies below the least pace. Looks are counted instead of time: a process that stood still drops nobody for it. */
   look(): void {
-    for (const client of [...this.all]) if (client.look()) this.drop(client, 'pace');
+    const slow = [...this.all].filter((client) => client.look());
+    for (const client of slow.splice(0, DROPPED_AT_ONCE)) this.drop(client, 'pace');
+    if (slow.length > 0) void this.dropLater(slow);
+  }
+
+  private async dropLater(slow: WaitingClient[]): Promise<void> {
+    while (slow.length > 0) {
+      await nextTurn();
+      for (const client of slow.splice(0, DROPPED_AT_ONCE)) this.drop(client, 'pace');
+    }
   }
 
   noteSilence(client: WaitingClient, by: 1 | -1): void {
@@ -230,6 +243,7 @@ export class WaitingClients implements Iterable<WaitingClient> {
   }
 
   private drop(client: WaitingClient, cause: Cause): void {
+    if (!this.all.has(client)) return;
     this.dropped[cause]++;
     client.drop(cause);
   }
