@@ -8,7 +8,7 @@ import { json, Peer } from './peer.js';
 import { mintJwt, signUp } from './person.js';
 import { sha256 } from './user.js';
 
-/** Of the link, in both directions: 8 kB/s in pieces, each after the round trip of 600 ms. */
+/** The link carries 8 kB/s in each direction: a piece of 4,800 bytes every 600 ms. */
 const [BYTES_PER_TICK, TICK_MS] = [4_800, 600];
 /** Once a minute nothing arrives for ten seconds. */
 const [MINUTE_TICKS, STALLED_TICKS] = [100, 17];

@@ -23,7 +23,7 @@ const activePatsAmong = statement(
 const LIVE_SESSION = 'SELECT 1 FROM auth_sessions WHERE id = $1 AND user_id = $2 AND expires_at > $3';
 const liveSession = statement('auth.live_session', LIVE_SESSION);
 
-/** What ends the session, or gives it another id, waits for the transaction. */
+/** Locks the session's row: whatever deletes the session or changes its id waits for the transaction. */
 const keepSession = statement('auth.keep_session', `${LIVE_SESSION} FOR KEY SHARE`);
 
 /** A token that was verified less than this long ago is not checked again, so a revocation takes effect within five seconds. */

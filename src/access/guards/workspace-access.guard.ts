@@ -65,8 +65,8 @@ export class WorkspaceAccessGuard implements CanActivate {
   }
 
   /**
-   * What an interactive route does may outlive the session, so it is looked up before the body and after it. Here, because the rate
-   * limit comes first.
+   * Looks the session up before the body and after it, because what an interactive route does may outlive the session. Must run
+   * after the rate limit: it costs a statement.
    */
   private async requireSession({ principal, raw }: WorkspaceRequest): Promise<void> {
     await this.authenticator.requireSession(principal);

@@ -49,7 +49,7 @@ function setOf(sets: Map<string, Set<Socket>>, key: string): Set<Socket> {
   return set;
 }
 
-/** Of the network with the most connections among those that have one. A set has the oldest first. */
+/** Searches the largest network first. Each set has its oldest connection first. */
 function oldestWithoutRequest(networks: ReadonlyMap<string, Set<Socket>>): Socket | undefined {
   const largestFirst = [...networks.values()].sort((one, other) => other.size - one.size);
   for (const connections of largestFirst)

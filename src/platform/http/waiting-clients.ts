@@ -193,15 +193,13 @@ export class WaitingClients implements Iterable<WaitingClient> {
 
   /** Drops bodies below the least pace. Looks are counted instead of time: a process that stood still drops nobody for it. */
   look(): void {
-    const slow = [...this.all].filter((client) => client.look());
-    for (const client of slow.splice(0, DROPPED_AT_ONCE)) this.drop(client, 'pace');
-    if (slow.length > 0) void this.dropLater(slow);
+    void this.dropSlow([...this.all].filter((client) => client.look()));
   }
 
-  private async dropLater(slow: WaitingClient[]): Promise<void> {
+  private async dropSlow(slow: WaitingClient[]): Promise<void> {
     while (slow.length > 0) {
-      await nextTurn();
       for (const client of slow.splice(0, DROPPED_AT_ONCE)) this.drop(client, 'pace');
+      await nextTurn();
     }
   }
 

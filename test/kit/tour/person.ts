@@ -121,7 +121,7 @@ export class PersonTour {
   /** What the apps then keep here. */
   async useApps(): Promise<void> {
     const { stage, walk } = this;
-    // Of a session made here: dev-login does not bypass a second factor.
+    // Signs in directly, because dev-login refuses accounts with a second factor.
     const users = stage.service.app.get(Users, { strict: false });
     const { id } = (await users.findByEmail(this.email))!;
     const token = await users.signIn(id, { ip: '127.0.0.1', userAgent: 'Cloud Sync for Linux' });
