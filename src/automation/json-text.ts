@@ -132,11 +132,18 @@ function noUnicode(): BadRequest {
   return new BadRequest('the request body contains invalid Unicode');
 }
 
-const FIRST_CAPACITY = 4 * 1024;
+const FIRST_BLOCK = 4 * 1024;
+const BLOCK = 64 * 1024;
+const LONGEST_CHARACTER = 4;
 
-/** A growing UTF-8 buffer with a limit. Buffers that it outgrows are wiped. */
+/**
+ * UTF-8 that grows up to a limit, in blocks: a buffer that doubles would take up to twice the bytes of a slow client, and leave as
+ * many behind for the garbage collector.
+ */
 export class GrowingBytes {
-  private bytes = Buffer.allocUnsafe(FIRST_CAPACITY);
+  private readonly full: Buffer[] = [];
+  private block = Buffer.allocUnsafe(FIRST_BLOCK);
+  private usedOfBlock = 0;
   private used = 0;
 
   /** @param limit in bytes */
@@ -148,32 +155,51 @@ export class GrowingBytes {
 
   /** Appends part of a chunk. @throws PayloadTooLarge */
   append(chunk: Buffer, from: number, end: number): void {
-    this.makeRoom(end - from);
-    this.used += chunk.copy(this.bytes, this.used, from, end);
+    this.count(end - from);
+    for (let at = from; at < end;) {
+      if (this.usedOfBlock === this.block.length) this.addBlock();
+      const copied = chunk.copy(this.block, this.usedOfBlock, at, end);
+      this.usedOfBlock += copied;
+      at += copied;
+    }
   }
 
   /** Appends one character. @throws PayloadTooLarge */
   appendCharacter(character: string): void {
-    this.makeRoom(Buffer.byteLength(character, 'utf8'));
-    this.used += this.bytes.write(character, this.used, 'utf8');
+    this.count(Buffer.byteLength(character, 'utf8'));
+    if (this.block.length - this.usedOfBlock < LONGEST_CHARACTER) this.addBlock();
+    this.usedOfBlock += this.block.write(character, this.usedOfBlock, 'utf8');
   }
 
-  /** All bytes so far, without copying. */
+  /** All bytes so far, in one buffer that `wipe` wipes too. */
   whole(): Buffer {
-    return this.bytes.subarray(0, this.used);
+    if (this.full.length > 0) {
+      const whole = Buffer.concat([...this.full, this.lastBlock]);
+      this.wipe();
+      this.full.length = 0;
+      this.block = whole;
+      this.usedOfBlock = whole.length;
+    }
+    return this.lastBlock;
   }
 
   wipe(): void {
-    this.bytes.fill(0);
+    for (const block of [...this.full, this.lastBlock]) block.fill(0);
   }
 
-  private makeRoom(needed: number): void {
-    const size = this.used + needed;
-    if (size > this.limit) throw new PayloadTooLarge(`the content is larger than ${this.limit} bytes`);
-    if (size <= this.bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.min(Math.max(size, this.bytes.length * 2), this.limit));
-    this.bytes.copy(larger, 0, 0, this.used);
-    this.bytes.fill(0);
-    this.bytes = larger;
+  private get lastBlock(): Buffer {
+    return this.block.subarray(0, this.usedOfBlock);
+  }
+
+  private addBlock(): void {
+    this.full.push(this.lastBlock);
+    this.block = Buffer.allocUnsafe(BLOCK);
+    this.usedOfBlock = 0;
+  }
+
+  private count(bytes: number): void {
+    if (this.used + bytes > this.limit)
+      throw new PayloadTooLarge(`the content is larger than ${this.limit} bytes`);
+    this.used += bytes;
   }
 }

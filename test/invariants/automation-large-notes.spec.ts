@@ -3,9 +3,10 @@ import { open, readdir, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { LargeNotes } from '../../src/automation/large-notes.js';
+import { GrowingBytes } from '../../src/automation/json-text.js';
 import { NoteScanner } from '../../src/automation/note-bodies.js';
 import { ENVELOPE_OVERHEAD } from '../../src/automation/vault-crypto.js';
-import { InFlightRequests } from '../../src/platform/http/index.js';
+import { InFlightRequests, PayloadTooLarge } from '../../src/platform/http/index.js';
 import type { WaitingClients } from '../../src/platform/http/waiting-clients.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { TestVault } from '../kit/automation.js';
@@ -52,6 +53,29 @@ describe('a body that is decoded in pieces', () => {
         ? `\\u${choose() < 0.5 ? code : code.toUpperCase()}`
         : JSON.stringify(unit).slice(1, -1);
     });
+
+  it.each([0, 1, 2, 3])(
+    'keeps each character at the ends of its blocks, and wipes all of them (%d)',
+    (shift) => {
+      const bytes = new GrowingBytes(MIB);
+      const plain = Buffer.from('abc€'.repeat(5_000));
+      let expected = plain.toString('utf8', 0, shift);
+      bytes.append(plain, 0, shift);
+      for (let n = 0; n < 30_000; n++) {
+        const character = n % 2 ? '€' : '𝄞';
+        bytes.appendCharacter(character);
+        expected += character;
+      }
+      bytes.append(plain, 0, plain.length);
+      expected += plain.toString();
+      expect(bytes.size).toBe(Buffer.byteLength(expected));
+      expect(bytes.whole().toString()).toBe(expected);
+      bytes.append(plain, 0, 3);
+      bytes.wipe();
+      expect(bytes.whole()).toEqual(Buffer.alloc(Buffer.byteLength(expected) + 3));
+      expect(() => bytes.append(Buffer.alloc(MIB), 0, MIB)).toThrow(PayloadTooLarge);
+    },
+  );
 
   it('decodes to the same text as JSON.parse, wherever it is cut', () => {
     fc.assert(

@@ -7,6 +7,7 @@ import { type Attack, headerLines, holding, type Scene, ticking } from './attack
 const MIB = 1024 * 1024;
 const ADDRESSES = 10;
 const TICKS_BETWEEN_BYTES = 40;
+const SLOW_READ_BYTES = 1024;
 
 /** Requests whose bodies of 2,000 bytes arrive one byte every two seconds: as many as an instance has slots, from ten addresses. */
 const trickledBodies: Attack = {
@@ -43,9 +44,12 @@ const KINDS = [
   'export' as const,
 ];
 
+/** Their requests are complete: what is trickled is the reading of their answers. */
+const READ_SLOWLY: ReadonlySet<string> = new Set(['batch download', 'export']);
+
 /**
- * Nine accounts that trickle uploads, batches, large notes and attachments, and do not read batches and exports, all at once. Each
- * request begins with as many bytes as its slot needs.
+ * Nine accounts that trickle uploads, batches, large notes and attachments, and read batches and exports as slowly, all at once.
+ * Each request begins with as many bytes as its slot needs.
  */
 const trickledAccounts: Attack = {
   name: 'trickled-accounts',
@@ -62,10 +66,13 @@ const trickledAccounts: Attack = {
       count: accomplices.length * KINDS.length,
       opensPerSecond: 200,
     } as const;
-    await trickling(scene, sockets, (n, headers) => {
-      const its = inTurn(accomplices, n);
-      return beginnings(its, headers)[inTurn(KINDS, Math.floor(n / accomplices.length))]();
-    });
+    const kindOf = (n: number): Kind => inTurn(KINDS, Math.floor(n / accomplices.length));
+    await trickling(
+      scene,
+      sockets,
+      (n, headers) => beginnings(inTurn(accomplices, n), headers)[kindOf(n)](),
+      (n) => READ_SLOWLY.has(kindOf(n)),
+    );
   },
 };
 
@@ -103,8 +110,9 @@ function beginnings(
         ...{ 'X-Key-Session': keySession, 'Content-Type': json, 'Content-Length': '8000000' },
       }) + `{"content":"${'x'.repeat(2 * MIB)}`,
     asset: () =>
-      head('POST', `${workspace}/assets`, { 'Content-Type': json, 'Content-Length': '3000000' }) +
-      `{"encryptedFilename":"c2xvdw","data":"${'A'.repeat(200_000)}`,
+      head('POST', `/api/assets?workspaceId=${workspaceId}`, {
+        ...{ 'Content-Type': json, 'Content-Length': '3000000' },
+      }) + `{"encryptedFilename":"c2xvdw","data":"${'A'.repeat(200_000)}`,
     'batch download': () => {
       const body = JSON.stringify({ items: paths.map((encryptedPath) => ({ encryptedPath })) });
       const type = { 'Content-Type': json, 'Content-Length': String(body.length) };
@@ -114,16 +122,21 @@ function beginnings(
   };
 }
 
-/** Opens connections from ten addresses, and writes one byte to each every two seconds. Reads only the first bytes, as a status. */
+/**
+ * Opens connections from ten addresses, and writes one byte to each every two seconds. Reads only the first bytes, as a status; of
+ * those whose requests are complete, which get no more bytes, a KiB every two seconds.
+ */
 async function trickling(
   scene: Scene,
   sockets: { role: 'stranger' | 'hostile'; count: number; opensPerSecond: number },
   begin: (n: number, headers: string) => Buffer | string,
+  isComplete: (n: number) => boolean = () => false,
 ): Promise<void> {
-  const begun = new Set<Socket>();
+  /** With their numbers. */
+  const begun = new Map<Socket, number>();
   const opening = holding(scene, { ...sockets, addresses: ADDRESSES }, (socket, n, headers) => {
     socket.write(begin(n, headers));
-    begun.add(socket);
+    begun.set(socket, n);
     socket.once('close', () => begun.delete(socket));
     socket.once('readable', () => {
       const status = /^HTTP\/1\.1 (\d+)/.exec(String(socket.read(16) ?? ''))?.[1];
@@ -134,9 +147,12 @@ async function trickling(
   const drops = ticking(scene.signal, () => {
     // A part of the sockets with each tick, so that their bytes do not come at once.
     const part = ticks++ % TICKS_BETWEEN_BYTES;
-    let n = 0;
-    for (const socket of begun)
-      if (n++ % TICKS_BETWEEN_BYTES === part && !socket.writableNeedDrain) socket.write('x');
+    let place = 0;
+    for (const [socket, n] of begun) {
+      if (place++ % TICKS_BETWEEN_BYTES !== part) continue;
+      if (isComplete(n)) socket.read(Math.min(SLOW_READ_BYTES, socket.readableLength));
+      else if (!socket.writableNeedDrain) socket.write('x');
+    }
   });
   await Promise.all([opening, drops]);
 }

@@ -6,15 +6,22 @@ import {
   SetMetadata,
   UseFilters,
 } from '@nestjs/common';
-import { ApiError, ErrorFilter, NoRoom, ServiceUnavailable } from '../../platform/http/index.js';
+import type { FastifyReply } from 'fastify';
+import {
+  ApiError,
+  ErrorFilter,
+  NoRoom,
+  RequestTimeout,
+  ServiceUnavailable,
+} from '../../platform/http/index.js';
 import { Log } from '../../platform/log/index.js';
 import type { WorkspaceRequest } from '../index.js';
 import { WorkspaceAccess, WorkspaceClosed } from './workspace-access.js';
 
 /**
  * For routes whose statement checks access: before it answers an error, it checks whether the caller has access at all, so that
- * 401, 402 and 404 take precedence as on other routes. A temporary 503 is answered without that check: it would add another read
- * to a request that cannot be served.
+ * 401, 402 and 404 take precedence as on other routes. Without that check: a temporary 503 or a 408, where it would add a read to a
+ * request that cannot be served, and an error that nobody receives. A thousand slow clients can end together.
  */
 @Catch()
 @Injectable()
@@ -27,8 +34,10 @@ export class WorkspaceAccessFilter extends ErrorFilter {
   }
 
   override catch(error: unknown, host: ArgumentsHost): void {
-    const { workspace } = host.switchToHttp().getRequest<Partial<WorkspaceRequest>>();
-    if (!workspace || !isOfRequest(error)) {
+    const http = host.switchToHttp();
+    const { workspace } = http.getRequest<Partial<WorkspaceRequest>>();
+    const isReceived = !http.getResponse<FastifyReply>().raw.destroyed;
+    if (!workspace || !isReceived || !isOfRequest(error)) {
       super.catch(error, host);
       return;
     }
@@ -45,7 +54,7 @@ export class WorkspaceAccessFilter extends ErrorFilter {
 const isOfRequest = (error: unknown): boolean =>
   error instanceof WorkspaceClosed ||
   error instanceof NoRoom ||
-  (error instanceof ApiError && !(error instanceof ServiceUnavailable));
+  (error instanceof ApiError && !(error instanceof ServiceUnavailable || error instanceof RequestTimeout));
 
 export const ACCESS_CHECKED_IN_STATEMENT = 'access-checked-in-statement';
 

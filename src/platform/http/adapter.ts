@@ -78,8 +78,9 @@ export function createAdapter(
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     // Longer than the idle timeout of a proxy, so that the proxy never uses a connection that is closing.
     keepAliveTimeout: 72_000,
-    // A silent socket is closed; a slow client may take its time with a large file.
-    connectionTimeout: 60_000,
+    // A silent socket is closed; a slow client may take its time with a large file. Kernels hold up to 4 MB of it, and tell nothing
+    // until a third of that has been read.
+    connectionTimeout: 5 * 60_000,
     requestTimeout: 15 * 60_000,
     http: {
       IncomingMessage: UpgradableRequest,

@@ -10,6 +10,7 @@ import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './api-errors.js';
 import { parseJsonObject } from './json.js';
+import { loopTurn } from './loop-turns.js';
 import type { Place } from './place.js';
 import { type Cause, type WaitingClient, WaitingClients } from './waiting-clients.js';
 import { isStrictBody, unknownMember } from './strict-body.js';
@@ -180,6 +181,12 @@ class IncomingBody {
     const next = this.isResting ? await this.unlessDropped() : await this.chunks.next();
     this.refuseDropped();
     if (next.done) return this.end();
+    const turn = loopTurn();
+    if (turn) {
+      this.options.place?.rest();
+      await turn;
+      this.refuseDropped();
+    }
     this.received += next.value.length;
     this.isResting = false;
     this.client?.goOn(next.value.length);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import type { ServerResponse } from 'node:http';
 import { noteFault, ServiceUnavailable } from './api-errors.js';
+import { loopTurn } from './loop-turns.js';
 import type { Place } from './place.js';
 import { WaitingClients } from './waiting-clients.js';
 
@@ -98,6 +99,7 @@ export async function* whileRead<Chunk extends Uint8Array>(
   const client = WaitingClients.of(response.req)?.enter(false, () => response.destroy());
   try {
     for (let hasBegun = false; ; hasBegun = true) {
+      await loopTurn();
       await (hasBegun ? workAgain(place, response) : place.work(0));
       const chunk = await chunks.next();
       place.rest();

@@ -6,6 +6,7 @@ import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';
 import { ServiceUnavailable } from './api-errors.js';
 import { InFlightRequests } from './in-flight.js';
+import { loopTurn } from './loop-turns.js';
 
 /** Whether this is a health request: those are answered even when everything else is refused. */
 export const isHealth = (url: string): boolean => /^\/health(?:\/|\?|$)/.test(url);
@@ -61,8 +62,13 @@ export class Overload implements OnApplicationShutdown {
     this.lastLook = performance.now();
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.timer.unref();
-    fastify.addHook('preParsing', (request, _reply, _body, done) => {
-      done(isHealth(request.url) ? undefined : this.refusal(request.ip));
+    fastify.addHook('preParsing', ({ url, ip, raw }, _reply, _body, done) => {
+      const isExempt = isHealth(url);
+      const refusal = isExempt ? undefined : this.refusal(ip);
+      // A request that waits for its turn counts as under way, so that never too many wait.
+      const turn = isExempt || refusal ? undefined : loopTurn(() => raw.destroyed);
+      if (turn) void turn.then(() => raw.destroyed || done());
+      else done(refusal);
     });
   }
 

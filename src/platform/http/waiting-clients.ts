@@ -13,7 +13,7 @@ export const LOOKS_OF_INTERVAL = 6;
 const DROPPED_AT_ONCE = 20;
 
 /** Bounds of all waiting clients together. A waiting request costs some 30 KiB, without the bytes that are held for it. */
-const MOST = { clients: 4_000, heldBytes: 192 * 1024 * 1024 };
+const MOST = { clients: 4_000, heldBytes: 128 * 1024 * 1024 };
 
 /** What the bounds count of a network, or of a user of it. */
 interface Share {
@@ -156,9 +156,9 @@ export class WaitingClients implements Iterable<WaitingClient> {
     return this.silentBodies;
   }
 
-  /** Makes room for two of the largest bodies: the only client that there is must not be dropped for its size. */
+  /** The only client that there is must not be dropped for the size of its body. */
   makeRoomFor(largestBody: number): void {
-    this.most.heldBytes = Math.max(this.most.heldBytes, 2 * largestBody);
+    this.most.heldBytes = Math.max(this.most.heldBytes, largestBody + MOST.heldBytes / 4);
   }
 
   /** Looks after the clients of a server until it is closed. */
@@ -228,7 +228,8 @@ export class WaitingClients implements Iterable<WaitingClient> {
   }
 
   /**
-   * Never one of a smaller share: whoever has the most could otherwise let others be dropped.
+   * Never one of a smaller share: whoever has the most could otherwise let others be dropped. Also one that is not silent: it may be
+   * the one that grows.
    * @param amount of which a share has the most @param rank of its clients; 0: may not be dropped
    * @returns whether there was one
    */
@@ -248,11 +249,10 @@ export class WaitingClients implements Iterable<WaitingClient> {
 }
 
 const clientsOf = ({ clients }: Share): number => clients;
-/** Also of a client that is not silent: it may be the one that grows. */
 const bytesOf = ({ heldBytes }: { readonly heldBytes: number }): number => heldBytes;
-const slowness = ({ isSilent, pace }: WaitingClient): number => (isSilent ? 1 / pace : 0);
+const slowness = ({ pace }: WaitingClient): number => 1 / pace;
 
-/** The last one with the largest amount above 0: whoever came first goes on. */
+/** The last one with the largest amount above 0. Of networks, whichever came first goes on. */
 function largest<One>(all: Iterable<One>, amount: (one: One) => number): One | undefined {
   let found: One | undefined;
   let most = 0;

@@ -1,0 +1,68 @@
+import { loopTurn } from '../../src/platform/http/loop-turns.js';
+
+/** Takes turns for clients, in this order. @returns the clients in the order in which they have begun */
+async function begin(clients: readonly string[]): Promise<string[]> {
+  const order: string[] = [];
+  await Promise.all(
+    clients.map(async (client) => {
+      await loopTurn(undefined, client);
+      order.push(client);
+    }),
+  );
+  return order;
+}
+
+const of = (count: number, client: string): string[] => Array<string>(count).fill(client);
+
+describe('a turn of the event loop', () => {
+  it('is there at once while few pieces of work begin in it', () => {
+    expect(loopTurn(undefined, 'few')).toBeUndefined();
+  });
+
+  it('has few pieces of one client that has thousands', async () => {
+    let turns = 0;
+    let immediate = setImmediate(function next() {
+      turns++;
+      immediate = setImmediate(next);
+    });
+    const order = await begin(of(3_000, 'a'));
+    clearImmediate(immediate);
+    expect(order).toHaveLength(3_000);
+    expect(turns).toBeGreaterThan(300);
+  });
+
+  it('goes to whoever has had the fewest: one piece of another client passes thousands', async () => {
+    const order = await begin([...of(3_000, 'b'), 'c', ...of(3_000, 'd'), 'e']);
+    expect(order.indexOf('c')).toBeLessThan(50);
+    expect(order.indexOf('e')).toBeLessThan(50);
+    expect(order).toHaveLength(6_002);
+  });
+
+  it('passes pieces that are over: they take no place', async () => {
+    let turns = 0;
+    let immediate = setImmediate(function next() {
+      turns++;
+      immediate = setImmediate(next);
+    });
+    await Promise.all(of(3_000, 'f').map(async (client) => loopTurn(() => true, client)));
+    clearImmediate(immediate);
+    expect(turns).toBeLessThan(5);
+  });
+
+  it('loses no piece, and keeps the order of each client', async () => {
+    const order: string[] = [];
+    const pieces = Array.from({ length: 1_000 }, (_, n) => [`client ${n % 7}`, n] as const);
+    await Promise.all(
+      pieces.map(async ([client, n]) => {
+        await loopTurn(undefined, client);
+        order.push(`${client}: ${n}`);
+      }),
+    );
+    for (let client = 0; client < 7; client++) {
+      const its = order.filter((piece) => piece.startsWith(`client ${client}:`));
+      expect(its).toEqual(
+        pieces.filter(([name]) => name === `client ${client}`).map(([name, n]) => `${name}: ${n}`),
+      );
+    }
+  });
+});
