@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { bodyChunks } from '../../src/platform/http/index.js';
 import { loopTurn } from '../../src/platform/http/loop-turns.js';
 
 /** Takes turns for clients, in this order. @returns the clients in the order in which they have begun */
@@ -64,5 +67,20 @@ describe('a turn of the event loop', () => {
         pieces.filter(([name]) => name === `client ${client}`).map(([name, n]) => `${name}: ${n}`),
       );
     }
+  });
+
+  it('is waited for without a place, by a body whose bytes are there', async () => {
+    const calls: string[] = [];
+    const place = { work: () => void calls.push('work'), rest: () => void calls.push('rest') };
+    const body = Readable.from([Buffer.from('one'), Buffer.from('two')]);
+    const request = Object.assign(body, { headers: {}, complete: true }) as unknown as IncomingMessage;
+    const received: string[] = [];
+    for (let n = 0; n < 100; n++) void loopTurn(undefined, 'g');
+    for await (const chunk of bodyChunks(request, 100, { place })) {
+      received.push(String(chunk));
+      for (let n = 0; n < 100; n++) void loopTurn(undefined, 'h');
+    }
+    expect(received).toEqual(['one', 'two']);
+    expect(calls).toEqual(['rest', 'work', 'rest', 'work']);
   });
 });

@@ -530,6 +530,22 @@ export const OPERATION_MUTANTS = [
     tests: [['test/invariants/loop-turns.spec.ts', 'passes thousands']],
   },
   {
+    name: 'a slot is held while a body waits for its turn',
+    promise: 'What waits for a turn of the event loop holds no place that others wait for.',
+    file: 'src/platform/http/body.ts',
+    find: 'this.options.place?.rest();\n      await turn;',
+    replace: 'await turn;',
+    tests: [['test/invariants/loop-turns.spec.ts', 'without a place']],
+  },
+  {
+    name: 'requests that are over take turns',
+    promise: 'Requests whose connections have ended delay nobody.',
+    file: 'src/platform/http/loop-turns.ts',
+    find: 'if (!piece?.isOver()) count(next);',
+    replace: 'count(next);',
+    tests: [['test/invariants/loop-turns.spec.ts', 'that are over']],
+  },
+  {
     name: 'slow bodies ask for access when they end',
     promise: 'A thousand slow uploads that end together run no statement.',
     file: 'src/access/guards/workspace-access.filter.ts',
