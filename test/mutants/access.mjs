@@ -245,7 +245,7 @@ export const ACCESS_MUTANTS = [
     name: 'faults are told before who may',
     promise: 'A caller without access is refused for that before any other error.',
     file: 'src/access/guards/workspace-access.filter.ts',
-    find: 'if (!workspace || !isOfRequest(error)) {',
+    find: 'if (!workspace || !isReceived || !isOfRequest(error)) {',
     replace: 'if (workspace !== null) {',
     tests: [['test/api/workspace-access.spec.ts', 'is told so before anything else']],
   },

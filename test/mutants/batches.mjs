@@ -75,7 +75,7 @@ export const BATCH_MUTANTS = [
     name: 'silent batch keeps its slot',
     promise: 'A slot of a queue is given back while its client is silent.',
     file: 'src/platform/http/body.ts',
-    find: 'this.options.place?.rest();',
+    find: 'this.isResting = true;\n    this.options.place?.rest();',
     replace: '',
     tests: [[LIMITS, 'holds no slot and no reserve']],
   },
