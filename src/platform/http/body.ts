@@ -107,6 +107,9 @@ export interface BodyOptions {
   readonly withinMs?: number;
 }
 
+/** Chunks of so many bytes take turns of the event loop. Smaller ones cost no more than the turn. */
+const BULK_BYTES = 16 * 1024;
+
 /** Of a chunk that has not been written yet. */
 export const HELD_OF_STREAM = 64 * 1024;
 const heldOfStream = (received: number): number => Math.min(received, HELD_OF_STREAM);
@@ -181,7 +184,7 @@ class IncomingBody {
     const next = this.isResting ? await this.unlessDropped() : await this.chunks.next();
     this.refuseDropped();
     if (next.done) return this.end();
-    const turn = loopTurn();
+    const turn = next.value.length < BULK_BYTES ? undefined : loopTurn();
     if (turn) {
       this.options.place?.rest();
       await turn;

@@ -1,6 +1,6 @@
 import { requestScope } from '../log/index.js';
 
-/** How many pieces of work begin in a turn of the event loop: requests, and chunks of bodies. */
+/** How many pieces of work begin in a turn of the event loop: requests, and large chunks of bodies. */
 const AT_ONCE = 6;
 
 const LATELY_MS = 1_000;
