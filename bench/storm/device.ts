@@ -9,6 +9,7 @@ import { sha256, type User } from './user.js';
 /** A turn is one upload, one pull, downloads of the other device's uploads, and sometimes another action. */
 const TURN_MS = 500;
 const PATHS = 60;
+/** A user has two devices and may open ten key sessions a minute; more often would be 429 in long phases. */
 const DEEDS_EVERY = 4;
 /** Sizes of notes; every 25th note is too large to be stored in PostgreSQL. */
 const [SMALL, LARGE] = [[200, 8_000] as const, 100_000];

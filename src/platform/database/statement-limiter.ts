@@ -1,5 +1,5 @@
 import { KeyedCounter } from '../async/index.js';
-import { requestScope } from '../log/index.js';
+import { clientInScope, requestScope } from '../log/index.js';
 
 /** A statement that has waited this long may start beyond the limit if a connection is free: the active statements are slow. */
 const PATIENCE_MS = 50;
@@ -201,10 +201,7 @@ class RecentUsers {
 
 const atLeastOne = (count: number): number => Math.max(1, Math.floor(count));
 
-function currentClient(): string {
-  const scope = requestScope.getStore();
-  return scope ? (scope.userId ?? scope.network) : SERVICE;
-}
+const currentClient = (): string => clientInScope() ?? SERVICE;
 
 /** After a pause of the process, all timers fire before it has read a single answer; in that case they wait once more. */
 function after(ms: number, then: () => void): { readonly stop: () => void } {

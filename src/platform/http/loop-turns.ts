@@ -1,4 +1,4 @@
-import { requestScope } from '../log/index.js';
+import { clientInScope } from '../log/index.js';
 
 /** How many pieces of work begin in a turn of the event loop: requests, and large chunks of bodies. */
 const AT_ONCE = 6;
@@ -22,7 +22,7 @@ const waiting = new Map<string, Piece[]>();
  * @param isOver whether nobody waits for the piece any more: it then takes no place
  * @returns undefined when there is one at once
  */
-export function loopTurn(isOver = never, client = currentClient()): Promise<void> | undefined {
+export function loopTurn(isOver = never, client = clientInScope() ?? ''): Promise<void> | undefined {
   if (begun < AT_ONCE && waiting.size === 0) {
     count(client);
     return undefined;
@@ -35,11 +35,6 @@ export function loopTurn(isOver = never, client = currentClient()): Promise<void
 }
 
 const never = (): boolean => false;
-
-function currentClient(): string {
-  const scope = requestScope.getStore();
-  return scope?.userId ?? scope?.network ?? '';
-}
 
 function count(client: string): void {
   if (begun++ === 0) setImmediate(nextTurn);

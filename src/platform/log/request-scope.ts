@@ -15,3 +15,9 @@ export interface RequestScope {
  * line of one user. Only one per process: every AsyncLocalStorage in use makes each promise slower.
  */
 export const requestScope = new AsyncLocalStorage<RequestScope>();
+
+/** Whose turn it is among users and networks: the user of the request, or its network until the user is known. */
+export function clientInScope(): string | undefined {
+  const scope = requestScope.getStore();
+  return scope?.userId ?? scope?.network;
+}
