@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
@@ -124,15 +123,7 @@ export class AccessEndings {
   constructor(
     private readonly clock: Clock,
     private readonly bus: EventBus,
-    audit: AuditLog,
-  ) {
-    // The identity library ends sessions by itself. What a thief has begun in one must not go on: a link to another address.
-    audit.onRecord(async ({ action, userId }, run) => {
-      if (action !== 'sessions.ended') return;
-      await revokeLinks(run, userId, clock.now(), 'verify-email');
-      await run.run(pendingSignInStatements.end, [userId]);
-    });
-  }
+  ) {}
 
   /** In the transaction of the change. The caller holds the user's lock, and calls `announce` after the commit. */
   async end(
@@ -158,6 +149,12 @@ export class AccessEndings {
       ? await tx.run<{ id: string }>(statements.revokeTokens, [userId, now])
       : [];
     return { sessions, accessTokens: revoked.map(({ id }) => id) };
+  }
+
+  /** What a thief has begun in a session that ends must not go on: a link to another address, a sign-in that waits for a code. */
+  async endUnfinished(tx: Tx, userId: string): Promise<void> {
+    await revokeLinks(tx, userId, this.clock.now(), 'verify-email');
+    await tx.run(pendingSignInStatements.end, [userId]);
   }
 
   /** Has every instance close the sockets of revoked access tokens; those of ended sessions close by themselves. */

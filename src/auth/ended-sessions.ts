@@ -1,13 +1,12 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { CoalescingRunner } from '../platform/async/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { JWT_MINUTES } from './password-policy.js';
 
-/** An ended session is known everywhere within five seconds, also when one read fails. */
+/** An ended session is known everywhere within five seconds, also when one read fails, or waits for a dead connection. */
 const EVERY_MS = 2_000;
 
 /** Longer than any JWT of the session is valid; another instance's clock may be behind. */
@@ -16,10 +15,13 @@ const REMEMBERED_FOR_MS = 2 * JWT_MINUTES * 60_000;
 /** Every transaction is above it. */
 const BEGINNING = '0';
 
+/** Two minutes are read again: after a crash, a server gives out once more the ids of transactions that had written nothing to disk. */
 const endedSince = statement(
   'auth.ended_sessions',
   `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS next,
-          coalesce((SELECT array_agg(session_id) FROM ended_sessions WHERE transaction >= $1::text::xid8), '{}') AS ids`,
+          coalesce((SELECT array_agg(session_id) FROM ended_sessions
+                    WHERE (transaction >= $1::text::xid8 OR ended_at > now() - interval '2 minutes')
+                      AND ended_at > now() - interval '1 hour'), '{}') AS ids`,
 );
 
 type Listener = (sessionIds: ReadonlySet<string>) => void;
@@ -40,9 +42,11 @@ export class EndedSessions implements OnApplicationBootstrap {
   /** When each may be forgotten, in elapsed milliseconds of the clock; the oldest first. */
   private readonly ended = new Map<string, number>();
   private readonly listeners: Listener[] = [];
-  private readonly reads = new CoalescingRunner(() => this.readNew());
   /** Everything that was committed by transactions below this one has been read. */
   private since = BEGINNING;
+  /** Reads that have begun, and the newest of them that is over. */
+  private begun = 0;
+  private newest = 0;
 
   constructor(
     private readonly database: Database,
@@ -51,7 +55,7 @@ export class EndedSessions implements OnApplicationBootstrap {
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.reads.run();
+    await this.readNew();
   }
 
   has(sessionId: string): boolean {
@@ -65,12 +69,14 @@ export class EndedSessions implements OnApplicationBootstrap {
 
   @Interval(EVERY_MS)
   async look(): Promise<void> {
-    await this.log.bestEffort('read which sessions have ended', () => this.reads.run());
+    await this.log.bestEffort('read which sessions have ended', () => this.readNew());
   }
 
   private async readNew(): Promise<void> {
+    const read = ++this.begun;
     const [found] = await this.database.run<{ next: string; ids: string[] }>(endedSince, [this.since]);
-    if (!found) return;
+    if (!found || read < this.newest) return; // a later read has been answered first: it has seen all of this
+    this.newest = read;
     const isRewound = BigInt(found.next) < BigInt(this.since); // the database was replaced by a standby that was behind
     this.since = isRewound ? BEGINNING : found.next;
     this.remember(found.ids);

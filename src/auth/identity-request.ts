@@ -27,8 +27,6 @@ export interface IdentityRequest {
   hasFactor?: true;
   /** The id of the session that this request changes its user's passkeys with. */
   ownSession?: string;
-  /** How many sessions this request has ended. */
-  ended?: number;
   /** Undoes the count of this sign-in as one with a wrong password. */
   takeBack?: () => Promise<void>;
   /** The answer waits until then, a moment of `performance.now()`. */

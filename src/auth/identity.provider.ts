@@ -1,5 +1,4 @@
 import type { FactoryProvider } from '@nestjs/common';
-import { AuditLog } from '../audit/index.js';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement, underStartLock } from '../platform/database/index.js';
@@ -16,6 +15,7 @@ import { PasswordRecovery } from './password-recovery.js';
 import { SessionCap } from './session-cap.js';
 import { IdentityPasswords } from './sign-in-passwords.js';
 import { AccountSuspended } from './suspensions.js';
+import { UserSessions } from './user-sessions.js';
 
 const suspendedUser = statement(
   'session_guard.suspended_user',
@@ -25,11 +25,6 @@ const suspendedUser = statement(
 const confirmation = statement(
   'identity.confirmation',
   'SELECT confirmed_at AS "confirmedAt" FROM auth_sessions WHERE id = $1',
-);
-
-const tokenOfSession = statement(
-  'identity.token_of_session',
-  'SELECT token FROM auth_sessions WHERE user_id = $1 AND id = $2',
 );
 
 const unverifiedUser = statement(
@@ -116,7 +111,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
     Passkeys,
     PasswordRecovery,
     EmailVerification,
-    AuditLog,
+    UserSessions,
     Log,
     Queues,
   ],
@@ -129,7 +124,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
     passkeys: Passkeys,
     recovery: PasswordRecovery,
     verification: EmailVerification,
-    audit: AuditLog,
+    sessions: UserSessions,
     log: Log,
     queues: Queues,
   ) => {
@@ -141,12 +136,8 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
         return session?.confirmedAt ?? null;
       });
-    const tokenOf = (userId: string, sessionId: string): Promise<string | undefined> =>
-      identityPool.noting(
-        async () => (await database.run<{ token: string }>(tokenOfSession, [userId, sessionId]))[0]?.token,
-      );
-    const services = { passwords, factors, passkeys, recovery, verification, audit };
-    const parts = { ...services, identityPool, sessionCap, clock, confirmedAt, tokenOf };
+    const services = { passwords, factors, passkeys, recovery, verification, sessions };
+    const parts = { ...services, identityPool, sessionCap, clock, confirmedAt };
     const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, {
       ...{ database, clock, identityPool },

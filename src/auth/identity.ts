@@ -3,7 +3,6 @@ import { APIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins/bearer';
 import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
-import type { AuditLog } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
 import { asName } from '../platform/http/index.js';
 import type { Clock } from '../platform/clock/index.js';
@@ -14,8 +13,7 @@ import { type FactorActions, factorPlugin } from './factors/index.js';
 import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
 import { passwordPlugin } from './password-plugin.js';
 import { sessionCookiePlugin } from './session-cookie-plugin.js';
-import { sessionAuditPlugin } from './session-audit-plugin.js';
-import { sessionListPlugin, type TokenOfSession } from './session-list-plugin.js';
+import { sessionListPlugin } from './session-list-plugin.js';
 import type { EmailVerification } from './email-verification.js';
 import { fit } from './account-fields.js';
 import type { PasswordRecovery } from './password-recovery.js';
@@ -23,9 +21,9 @@ import { recoveryPlugin } from './recovery-plugin.js';
 import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
 import type { IdentityPool } from './identity-pool.js';
+import type { UserSessions } from './user-sessions.js';
 
 interface IdentityParts {
-  readonly audit: AuditLog;
   readonly identityPool: IdentityPool;
   readonly passwords: IdentityPasswords;
   readonly factors: FactorActions;
@@ -36,7 +34,7 @@ interface IdentityParts {
   readonly clock: Clock;
   /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
   readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
-  readonly tokenOf: TokenOfSession;
+  readonly sessions: UserSessions;
 }
 
 /** Service JWTs. */
@@ -102,8 +100,7 @@ export function createIdentity(
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
       passwordPlugin(passwords),
       sessionCookiePlugin(),
-      sessionAuditPlugin(parts.audit, identityPool),
-      sessionListPlugin(parts.tokenOf),
+      sessionListPlugin(parts.sessions),
       passkeyPlugin(factors, parts.passkeys, configuration.publicUrl),
       recoveryPlugin(parts),
     ],
@@ -153,13 +150,6 @@ const hooksOf = (
         if (passkey !== undefined && !(await passkeys.check(session, passkey)))
           throw new APIError('UNAUTHORIZED', { message: 'Unauthorized' });
         if (await signIn.check(session)) await sessionCap.begun(session);
-      },
-    },
-    delete: {
-      after: () => {
-        const request = identityRequests.getStore();
-        if (request) request.ended = (request.ended ?? 0) + 1;
-        return Promise.resolve();
       },
     },
   },

@@ -1,36 +1,31 @@
-import { isUUID } from 'class-validator';
 import type { BetterAuthPlugin } from 'better-auth';
-import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
+import {
+  APIError,
+  createAuthEndpoint,
+  createAuthMiddleware,
+  sensitiveSessionMiddleware,
+} from 'better-auth/api';
+import { deleteSessionCookie } from 'better-auth/cookies';
+import type { Acting } from '../audit/index.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import type { UserSessions } from './user-sessions.js';
 
 interface ListedSession {
   readonly id: string;
   readonly token: string;
 }
 
-/** The token of a session of the user, by its id. */
-export type TokenOfSession = (userId: string, sessionId: string) => Promise<string | undefined>;
-
 /**
- * Lists the user's other sessions with their ids in place of their tokens, and revokes them by these. With the tokens, somebody
- * with a stolen session would have the others as well, and one of them may have a recent sign-in.
+ * Lists the user's other sessions with their ids in place of their tokens, and ends them by these. With the tokens, somebody
+ * with a stolen session would have the others as well, and one of them may have a recent sign-in. The library would end sessions
+ * one by one, without the lock that keeps new ones from beginning meanwhile.
  */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
-export function sessionListPlugin(tokenOf: TokenOfSession) {
+export function sessionListPlugin(sessions: UserSessions) {
   return {
     id: 'session-list',
+    endpoints: { revokeSession: endOne(sessions), revokeOtherSessions: endOthers(sessions) },
     hooks: {
-      before: [
-        {
-          matcher: ({ path }) => path === '/revoke-session',
-          handler: createAuthMiddleware(async (ctx) => {
-            const { token: id } = (ctx.body as { token?: unknown } | undefined) ?? {};
-            const owner = await getSessionFromCtx(ctx, { disableCookieCache: true });
-            if (!owner || !isUUID(id)) return undefined;
-            const token = await tokenOf(owner.user.id, (id as string).toLowerCase());
-            return token === undefined ? undefined : { context: { body: { token } } };
-          }),
-        },
-      ],
       after: [
         {
           matcher: ({ path }) => path === '/list-sessions',
@@ -47,3 +42,37 @@ export function sessionListPlugin(tokenOf: TokenOfSession) {
     },
   } satisfies BetterAuthPlugin;
 }
+
+function endOne(sessions: UserSessions) {
+  return createAuthEndpoint(
+    '/revoke-session',
+    { method: 'POST', use: [sensitiveSessionMiddleware] },
+    async (ctx) => {
+      const { session, user } = ctx.context.session;
+      const { token } = (ctx.body as { token?: unknown } | undefined) ?? {};
+      if (typeof token !== 'string')
+        throw new APIError('BAD_REQUEST', { code: 'VALIDATION_ERROR', message: 'token must be a string' });
+      await sessions.endListed(user.id, token, actingBy(ctx));
+      if (token === session.token || token === session.id) deleteSessionCookie(ctx);
+      return ctx.json({ status: true });
+    },
+  );
+}
+
+function endOthers(sessions: UserSessions) {
+  return createAuthEndpoint(
+    '/revoke-other-sessions',
+    { method: 'POST', use: [sensitiveSessionMiddleware] },
+    async (ctx) => {
+      const { session, user } = ctx.context.session;
+      await sessions.endAllBut(user.id, session.id, actingBy(ctx));
+      return ctx.json({ status: true });
+    },
+  );
+}
+
+const actingBy = ({ headers }: { headers?: Headers | undefined }): Acting => ({
+  actor: 'user',
+  ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
+  userAgent: headers?.get('user-agent') ?? '',
+});

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { isUUID } from 'class-validator';
 import { type Acting, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, statement } from '../platform/database/index.js';
@@ -31,10 +30,10 @@ const userSessionStatements = {
      ORDER BY id = $3 DESC, created_at DESC, id DESC LIMIT $4`,
   ),
 
-  /** The value of a one-time token is the token of the session that it opens. */
+  /** $2 is an id or a token. The value of a one-time token is the token of the session that it opens. */
   end: statement(
     'user_sessions.end',
-    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND id = $2 RETURNING token),
+    `WITH ended AS (DELETE FROM auth_sessions WHERE user_id = $1 AND (id::text = lower($2) OR token = $2) RETURNING token),
           forgotten AS (DELETE FROM auth_verifications
                         WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended))
      SELECT 1 FROM ended`,
@@ -59,12 +58,22 @@ export class UserSessions {
 
   /** @throws NotFound unless the id is a session of this user */
   async end(userId: string, id: string, by: Acting): Promise<void> {
-    if (!isUUID(id)) throw new NotFound('session not found');
-    await this.database.transaction(async (tx) => {
+    if (!(await this.endListed(userId, id, by))) throw new NotFound('session not found');
+  }
+
+  /**
+   * @param idOrToken the id that the user sees, or the token that only the session's own client has
+   * @returns whether the user has this session
+   */
+  async endListed(userId: string, idOrToken: string, by: Acting): Promise<boolean> {
+    if (idOrToken.includes('\0')) return false; // PostgreSQL would refuse it as text
+    return this.database.transaction(async (tx) => {
       await lockUser(tx, userId); // in this order everywhere: who mints a token holds the user, then the session
-      const ended = await tx.run(userSessionStatements.end, [userId, id]);
-      if (ended.length === 0) throw new NotFound('session not found');
+      const ended = await tx.run(userSessionStatements.end, [userId, idOrToken]);
+      if (ended.length === 0) return false;
+      await this.endings.endUnfinished(tx, userId);
       await this.audit.record({ action: 'sessions.ended', userId, ...by, details: { sessions: 1 } }, tx);
+      return true;
     });
   }
 
