@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { bodyChunks } from '../platform/http/index.js';
 import { type FairLimits, type FairSemaphore, Queues } from '../platform/limits/index.js';
-import { FreeSpace } from '../storage/index.js';
+import { Blobs, FreeSpace } from '../storage/index.js';
 import { UPLOAD_BODY_LIMIT, UploadBody } from './upload-body.js';
 
 /**
@@ -25,6 +25,7 @@ export class UploadBodies {
 
   constructor(
     private readonly space: FreeSpace,
+    private readonly blobs: Blobs,
     queues: Queues,
   ) {
     this.slots = queues.open('asset_pieces', DECODING);
@@ -32,8 +33,9 @@ export class UploadBodies {
 
   /** @throws NoRoom, before anything is read, when the disk has no room for uploads; and whatever `use` throws */
   lend<T>(request: IncomingMessage, userId: string, use: (body: UploadBody) => Promise<T>): Promise<T> {
+    const held = (received: number): number => this.blobs.heldOf(received);
     return this.space.during((place) =>
-      use(new UploadBody(bodyChunks(request, UPLOAD_BODY_LIMIT, { place }), this.slots, userId)),
+      use(new UploadBody(bodyChunks(request, UPLOAD_BODY_LIMIT, { place, held }), this.slots, userId)),
     );
   }
 }

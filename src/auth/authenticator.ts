@@ -83,8 +83,10 @@ export class Authenticator {
     if (found.length === 0) throw new SessionEnded();
   }
 
-  isExpired({ expiresAt }: Principal): boolean {
-    return expiresAt !== null && expiresAt <= this.clock.now();
+  /** Whether the token has expired, or this instance has heard that its session has ended. Costs no statement. */
+  isOver({ expiresAt, sessionId }: Principal): boolean {
+    const isExpired = expiresAt !== null && expiresAt <= this.clock.now();
+    return isExpired || (sessionId !== undefined && this.endedSessions.has(sessionId));
   }
 
   /**

@@ -168,7 +168,7 @@ export const IDENTITY_DOCS = {
           },
         },
         'POST revoke-other-sessions': {
-          summary: 'Revoke the other sessions of the user, 100 at a time',
+          summary: 'Revoke the other sessions of the user',
           ...SESSION_NEEDED,
           answers: {
             200: json('the sessions are revoked', DONE),

@@ -65,7 +65,8 @@ export class KeySessions {
     const wrapped = wrapKey(token, { id, userId, workspaceId }, key);
     key.fill(0);
     const row = [id, hashToken(token), userId, workspaceId, tokenId, sessionId ?? null, wrapped, now];
-    const details = { workspace: name, workspaceId, ...(tokenId === null ? {} : { tokenId }) };
+    const credential: AuditEntry['details'] = tokenId === null ? { sessionId: sessionId ?? '' } : { tokenId };
+    const details = { workspace: name, workspaceId, ...credential };
     const entry: AuditEntry = { action: 'key-session.opened', userId, ...by, details };
     for (const ended of await this.insert(entry, id, row)) this.announceEnd(ended);
     return { token, expiresAt: endOf(now) };

@@ -5,8 +5,11 @@ import type { OpenedContent } from './contents.js';
 
 const PIECE_BYTES = 256 * 1024;
 
-/** A client that takes longer than this to read a response is disconnected: the keys can only be wiped afterwards. */
-export const SEND_TIMEOUT_MS = 5 * 60_000;
+/**
+ * A client that takes longer than this to read a response is disconnected: the keys can only be wiped afterwards. As long as a body
+ * may take.
+ */
+export const SEND_TIMEOUT_MS = 15 * 60_000;
 
 /** The placeholder for the content. Quotes inside strings are escaped, so no path can contain it. */
 const GAP = '"content":""';

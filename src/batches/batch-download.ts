@@ -38,6 +38,13 @@ interface Group {
   readonly answers: readonly Answer[];
   /** Of the contents. */
   readonly bytes: number;
+  /** Of those that are in memory. */
+  readonly heldBytes: number;
+}
+
+/** What has been read of an answer beside the chunk that is sent. */
+export interface ReadAhead {
+  bytes: number;
 }
 
 /** One map of the answer. `content` is missing when the client has it, must fetch it alone or can ask again. */
@@ -67,12 +74,14 @@ export class BatchDownloads {
   /**
    * The maps of all items as a CBOR sequence, a group at a time. Each group is consistent, the whole answer is not.
    * @param withinMs after this time contents are left out, as when the answer has become too large
+   * @param ahead gets how many bytes are in memory of the group that is sent and the next one
    * @throws WorkspaceClosed and database errors, also between groups
    */
   async *maps(
     workspace: WorkspaceRef,
     items: readonly DownloadItem[],
     withinMs: number,
+    ahead: ReadAhead = { bytes: 0 },
   ): AsyncGenerator<Buffer, void> {
     const until = this.clock.elapsed() + withinMs;
     let left = MAX_ANSWER_BYTES;
@@ -80,16 +89,20 @@ export class BatchDownloads {
     const readNext = (): Promise<Group> => {
       const isLate = this.clock.elapsed() > until;
       const reading = this.group(workspace, items.slice(done, done + GROUP_ITEMS), isLate ? 0 : left);
-      reading.catch(() => undefined); // thrown when it is awaited
+      reading.then(
+        ({ heldBytes }) => (ahead.bytes += heldBytes),
+        () => undefined, // thrown when it is awaited
+      );
       return reading;
     };
     for (let next: Promise<Group> | undefined = readNext(); next;) {
-      const { answers, bytes }: Group = await next;
+      const { answers, bytes, heldBytes }: Group = await next;
       // No content fits any more: the rest of the answer has none.
       left = answers.length === 0 ? 0 : left - bytes;
       done += answers.length;
       next = done < items.length ? readNext() : undefined;
       yield* this.sequenceOf(answers);
+      ahead.bytes -= heldBytes;
     }
   }
 
@@ -111,6 +124,7 @@ export class BatchDownloads {
     return {
       answers: sent.map((head, index) => answerTo(items[index] as DownloadItem, head, contents[index])),
       bytes: sent.reduce((sum, { id, size }) => sum + (id === null ? 0 : size), 0),
+      heldBytes: contents.reduce((sum, content) => sum + (Buffer.isBuffer(content) ? content.length : 0), 0),
     };
   }
 

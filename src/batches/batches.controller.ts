@@ -86,13 +86,14 @@ export class BatchesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     await this.limit.countTransfers(principal, items.length);
-    const maps = this.downloads.maps(workspace, items, LONGEST_CONTENTS_MS);
+    const ahead = { bytes: 0 };
+    const maps = this.downloads.maps(workspace, items, LONGEST_CONTENTS_MS, ahead);
     const place = this.slotOf(principal);
     await sendChunks(
       request,
       reply,
       CBOR_SEQUENCE,
-      whileRead(reply.raw, maps, { place, mostHeld: HELD_BYTES }),
+      whileRead(reply.raw, maps, { place, mostHeld: HELD_BYTES, ahead: () => ahead.bytes }),
     );
   }
 

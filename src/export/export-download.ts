@@ -23,7 +23,8 @@ const LIMITS = {
   waitMs: 10_000,
   busy: 'too many exports are under way',
 };
-const HELD_BYTES = 4 * 1024 * 1024;
+/** The next bytes are read while those before them wait: a batch of contents. */
+const HELD_BYTES = 1024 * 1024;
 const RETRY_AFTER_S = 60;
 
 /** Who asks for an export, and the session in which that happens: the export ends with it. */
@@ -59,6 +60,7 @@ export class ExportDownload {
     const chunks = whileRead(reply.raw, this.whileSessionLasts(sessionId, await begun), {
       place,
       mostHeld: HELD_BYTES,
+      ahead: () => HELD_BYTES,
     });
     await this.record(request, userId);
     const body = Readable.from(watched(request, chunks), { highWaterMark: 1 });

@@ -12,7 +12,7 @@ export interface StoredContent {
 }
 
 const MAX_BATCH = 100;
-const BATCH_BYTES = 4 * 1024 * 1024;
+const BATCH_BYTES = 1024 * 1024;
 
 /** Reads the ciphertexts of versions and attachments. */
 @Injectable()
@@ -23,7 +23,7 @@ export class ExportedContents {
   ) {}
 
   /**
-   * The contents as files. Small ones are read in batches of a few MiB, large ones are streamed.
+   * The contents as files. Small ones are read in batches of up to a MiB, large ones are streamed.
    * @param absent gets the ids of those that were deleted meanwhile, or whose bytes are missing
    * @throws ServiceUnavailable when the blob store does not answer
    */

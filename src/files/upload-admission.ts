@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../config/index.js';
-import { FreeSpace } from '../storage/index.js';
+import { Blobs, FreeSpace } from '../storage/index.js';
 import { bodyChunks, declaredLength } from '../platform/http/index.js';
 import { DocumentQuota, type ForeseenUpload } from './document-quota.js';
 
@@ -12,6 +12,7 @@ export class UploadAdmission {
     private readonly configuration: Configuration,
     private readonly quota: DocumentQuota,
     private readonly space: FreeSpace,
+    private readonly blobs: Blobs,
   ) {}
 
   /**
@@ -25,15 +26,16 @@ export class UploadAdmission {
   ): Promise<T> {
     const { maxFileBytes } = this.configuration;
     const length = declaredLength(request);
+    const held = (bytes: number): number => this.blobs.heldOf(bytes);
     return this.space.during(async (place) => {
-      if (this.isLeftToWrite(length)) return use(bodyChunks(request, maxFileBytes, { place }));
+      if (this.isLeftToWrite(length)) return use(bodyChunks(request, maxFileBytes, { place, held }));
       const refuseAbove = await this.quota.foresee(upload, length);
       let received = 0;
       const work = (bytes: number): Promise<void> | undefined => {
         refuseAbove((received += bytes));
         return place.work(bytes);
       };
-      return use(bodyChunks(request, maxFileBytes, { place: { ...place, work } }));
+      return use(bodyChunks(request, maxFileBytes, { place: { ...place, work }, held }));
     });
   }
 

@@ -4,7 +4,7 @@ import { type Acting, AuditLog } from '../audit/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
-import { Conflict, Forbidden, NotFound, PreconditionFailed } from '../platform/http/index.js';
+import { BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import type { KeySlotKind } from '../automation/key-slot-crypto.js';
@@ -145,7 +145,7 @@ export class KeySlots {
       vault: VaultRow,
     ) => Promise<T>,
   ): Promise<T> {
-    if (!isUUID(slotId)) throw new NotFound('key slot not found');
+    if (!isUUID(slotId)) throw new BadRequest('slotId must be a UUID');
     await this.rateLimiter.hit(`key-slots:${workspaceId}`, WRITES_PER_MINUTE);
     return this.database.sharedTransaction(async (tx) => {
       const values = [workspaceId];

@@ -64,13 +64,14 @@ export class UpgradeAuthorizer {
   }
 
   /**
-   * Requires that there is room for one more socket and that no shutdown has begun, which closes the existing
-   * sockets. Danger: it counts sockets already admitted, so there must be no await between this call and the 101, or
-   * concurrent upgrades pass the check together.
-   * @throws ServiceUnavailable, TooManyRequests
+   * Requires that there is room for one more socket, and that meanwhile neither a shutdown has begun nor the session has ended:
+   * both close the existing sockets. Danger: it counts sockets already admitted, so there must be no await between this call and
+   * the 101, or concurrent upgrades pass the check together.
+   * @throws Unauthorized, ServiceUnavailable, TooManyRequests
    */
   requireRoom({ principal, workspaceId, addressKey: address }: Admission): void {
     this.requireOpen();
+    if (this.authenticator.isOver(principal)) throw new Unauthorized();
     const { connections, configuration } = this;
     const hasLimits = configuration.rateLimitPerMinute > 0;
     if (

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, isOfGoneWorkspace, newId } from '../platform/database/index.js';
-import { ServiceUnavailable, notFoundIfPurged } from '../platform/http/index.js';
+import { HELD_OF_STREAM, ServiceUnavailable, notFoundIfPurged } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import {
   blobKey,
@@ -17,6 +17,7 @@ import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
 import { SweepLease } from './blob-sweeper.js';
 import { HashedBody } from './hashed-body.js';
+import { LEAST_PART_BYTES } from './s3/s3-blob-store.js';
 
 const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES']);
 const DISK_RETRY_SECONDS = 60;
@@ -69,13 +70,15 @@ export class Blobs {
     if (bytes) return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes };
 
     const { main } = this.stores;
-    await this.stageRow(workspaceId, id);
     try {
-      await main.put(blobKey(workspaceId, id), body);
-    } catch (error) {
-      // If the outcome is unknown, bytes may appear later: only the sweeper can tell, much later.
-      if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
-      throw this.asUnavailable(error, 'write');
+      await this.stageRow(workspaceId, id);
+      await main.put(blobKey(workspaceId, id), body).catch(async (error: unknown) => {
+        // If the outcome is unknown, bytes may appear later: only the sweeper can tell, much later.
+        if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
+        throw this.asUnavailable(error, 'write');
+      });
+    } finally {
+      body.end(); // also where the store failed before it began to read
     }
     return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes: null };
   }
@@ -108,6 +111,12 @@ export class Blobs {
       await this.stores.main.delete(blobKey(workspaceId, id));
       await this.database.run(blobStatements.forget, [workspaceId, id]);
     });
+  }
+
+  /** How many bytes of an upload are in memory when so many have been received. */
+  heldOf(received: number): number {
+    const part = this.mainLocation === 's3' ? LEAST_PART_BYTES : 0;
+    return Math.min(received, Math.max(this.configuration.inlineBlobBytes, part, HELD_OF_STREAM));
   }
 
   /** Where new blobs go that are not stored in their rows. */

@@ -48,9 +48,14 @@ export class HashedBody implements AsyncIterable<Buffer> {
     return limit > 0 ? Buffer.concat(this.held) : null;
   }
 
+  /** Reads no more; whoever waits for the rest may then discard it. Does nothing after the last byte. */
+  end(): void {
+    void this.source.return?.().catch(() => undefined); // not awaited: it may wait for the next bytes
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    yield* this.held.splice(0);
     try {
+      yield* this.held.splice(0);
       for (let chunk = await this.next(); chunk; chunk = await this.next()) yield chunk;
     } finally {
       await this.source.return?.();

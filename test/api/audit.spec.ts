@@ -86,9 +86,12 @@ describe('the audit log of an account', () => {
     it('has a key session once an hour for each credential', async () => {
       const { user, vault, own } = await vaultOf('opens');
       const details = { workspace: 'Diary', workspaceId: vault.workspace.id };
+      const bySession = ['key-session.opened', { ...details, sessionId: expect.any(String) }];
       await opened(vault);
       await opened(vault);
-      expect(await actionsOf(own)).toEqual([['key-session.opened', details]]);
+      expect(await actionsOf(own)).toEqual([bySession]);
+      await opened(vault, await service.user('opens')); // another session
+      expect(await actionsOf(own)).toEqual([bySession, bySession]);
 
       const { body } = await user.post('/api/v1/auth/tokens').send({ name: 'robot' }).expect(201);
       const robot = user.at(user.url, body.token);
@@ -98,14 +101,15 @@ describe('the audit log of an account', () => {
       expect(await actionsOf(own)).toEqual([
         ['key-session.opened', { ...details, tokenId: body.id }],
         ['token.minted', { name: 'robot', scopes: 'full' }],
-        ['key-session.opened', details],
+        bySession,
+        bySession,
       ]);
 
       service.clock.advance(60 * 60_000);
       try {
         await opened(vault, robot);
         expect((await eventsOf(own))[0]).toMatchObject({ action: 'key-session.opened', ip: '127.0.0.1' });
-        expect(await eventsOf(own)).toHaveLength(4);
+        expect(await eventsOf(own)).toHaveLength(5);
       } finally {
         service.clock.advance(-60 * 60_000);
       }
@@ -132,7 +136,7 @@ describe('the audit log of an account', () => {
         ['key-slot.removed', { ...slot, slotId: first }],
         ['key-slot.set', { ...slot, slotId: second }],
         ['key-slot.set', { ...slot, slotId: first }],
-        ['key-session.opened', details],
+        ['key-session.opened', { ...details, sessionId: expect.any(String) }],
       ]);
     });
 

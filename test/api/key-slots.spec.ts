@@ -232,9 +232,9 @@ describe('PUT key-slots', () => {
     expect(body).toMatchObject(fields);
   });
 
-  it('is 404 for an id that is no UUID', async () => {
+  it('is 400 for an id that is no UUID', async () => {
     const workspace = await vault();
-    await put(workspace, 'first').expect(404, { error: 'key slot not found' });
+    await put(workspace, 'first').expect(400, { error: 'slotId must be a UUID' });
   });
 
   it('allows 4 passwords and 16 slots, and replacing any of them', async () => {

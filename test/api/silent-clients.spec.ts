@@ -22,8 +22,8 @@ let service: TestService;
 let waiting: WaitingClients;
 const open: Socket[] = [];
 
-async function start(): Promise<void> {
-  service = await startService();
+async function start(env: Record<string, string> = {}): Promise<void> {
+  service = await startService({ env });
   ({ waiting } = service.app.get(InFlightRequests));
 }
 
@@ -56,12 +56,22 @@ function begunPull(user: TestUser, path: string, length: number, socket = openSo
   return socket;
 }
 
+const uploadHead = ({ token }: TestUser, file: string, length: number): Buffer =>
+  headOf('PUT', file, {
+    Host: 'x',
+    Authorization: `Bearer ${token}`,
+    'X-Device-Id': 'slow',
+    'X-Content-Hash': sha256(''),
+    'Content-Length': String(length),
+    Connection: 'close',
+  });
+
 const looks = (count: number): void => {
   for (let look = 0; look < count; look++) waiting.look();
 };
 
 describe('requests whose clients send a byte now and then', () => {
-  beforeAll(start);
+  beforeAll(() => start());
   afterAll(close);
 
   it('are as many as all slots, from ten addresses, and keep nobody out', async () => {
@@ -77,7 +87,7 @@ describe('requests whose clients send a byte now and then', () => {
 });
 
 describe('responses that are not read', () => {
-  beforeAll(start);
+  beforeAll(() => start());
   afterAll(close);
 
   it('are not under way, however much of them is left', async () => {
@@ -96,23 +106,16 @@ describe('responses that are not read', () => {
 });
 
 describe('slow uploads', () => {
-  beforeAll(start);
+  beforeAll(() => start());
   afterAll(close);
 
   it('that end together, dropped or aborted, run no statement', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     await workspace.put('Zmlyc3Q', 'the guard reads nothing from now on').expect(201);
-    const headers = {
-      Host: 'x',
-      Authorization: `Bearer ${alice.token}`,
-      'X-Device-Id': 'slow',
-      'X-Content-Hash': sha256(''),
-      'Content-Length': '5000',
-    };
     const slow = Array.from({ length: 20 }, () => {
       const socket = from('127.0.0.1');
-      socket.write(headOf('PUT', `${workspace.path}/files/c2xvdw`, headers));
+      socket.write(uploadHead(alice, workspace.file('c2xvdw'), 5_000));
       return socket;
     });
     await eventually(() => expect(waiting.unsentBodies).toBe(20));
@@ -317,7 +320,7 @@ describe('waiting clients beyond their bounds', () => {
 });
 
 describe('bytes that are held for a silent client', () => {
-  beforeAll(start);
+  beforeAll(() => start({ INLINE_BLOB_BYTES: '100000' }));
   afterEach(async () => {
     for (const socket of open.splice(0)) socket.destroy();
     await eventually(() => expect(waiting.size).toBe(0));
@@ -351,6 +354,35 @@ describe('bytes that are held for a silent client', () => {
       expect([...waiting].map(({ isSilent }) => isSilent)).toEqual([true]);
       expect(waiting.heldBytes).toBe(40_000 + HELD_OF_STREAM);
     });
+  });
+
+  it('are no more when an upload fails before the store reads it; the rest of its body is discarded', async () => {
+    const alice = await service.user('alice');
+    const workspace = await alice.workspace();
+    const socket = openSocket(service.url);
+    open.push(socket);
+    socket.write(uploadHead(alice, workspace.file('bGFyZ2U'), 300_000));
+    socket.write(Buffer.alloc(40_000));
+    await eventually(() => expect(waiting.unsentBodies).toBe(1));
+    await service.database.query('DELETE FROM workspaces WHERE id = $1', [workspace.id]);
+    const answer = earlyAnswer(socket);
+    socket.write(Buffer.alloc(100_000));
+    expect((await answer).status).toBe(404);
+    await eventually(() => expect([waiting.size, waiting.heldBytes]).toEqual([0, 0]));
+    const ended = new Promise((resolve) => socket.once('end', resolve));
+    socket.resume().write(Buffer.alloc(160_000));
+    await ended;
+  });
+
+  it('are those of a small blob, of an upload that may still be one', async () => {
+    const alice = await service.user('alice');
+    const { inlineBlobBytes } = service.app.get(Configuration);
+    const workspace = await alice.workspace();
+    const socket = openSocket(service.url);
+    open.push(socket);
+    socket.write(uploadHead(alice, workspace.file('c21hbGw'), inlineBlobBytes));
+    socket.write(Buffer.alloc(inlineBlobBytes - 1));
+    await eventually(() => expect(waiting.heldBytes).toBe(inlineBlobBytes - 1));
   });
 
   it('may be one of the largest bodies, and others beside it', () => {

@@ -70,10 +70,17 @@ describe('beyond the limit of all connections', () => {
     await areClosed([false, true, false, false, false]);
   });
 
-  it('the next one does where that has requests on all of its connections', async () => {
-    for (let n = 0; n < 3; n++) await open('127.0.0.2', request);
+  it('it loses its oldest connection where it has requests on all of them, and nobody else loses any', async () => {
     await open('127.0.0.3', head);
+    for (let n = 0; n < 3; n++) await open('127.0.0.2', request);
     await open('127.0.0.4', request);
+    await areClosed([false, true, false, false, false]);
+  });
+
+  it('where no network is larger than that of the newest connection, one with a connection without a request loses it', async () => {
+    for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) await open(address, request);
+    await open('127.0.0.5', head);
+    await open('127.0.0.6', request);
     await areClosed([false, false, false, true, false]);
   });
 });

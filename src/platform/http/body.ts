@@ -184,17 +184,17 @@ class IncomingBody {
     const next = this.isResting ? await this.unlessDropped() : await this.chunks.next();
     this.refuseDropped();
     if (next.done) return this.end();
+    this.received += next.value.length;
+    this.isResting = false;
+    this.client?.goOn(next.value.length);
+    this.holdReceived();
+    this.refuseDropped();
     const turn = next.value.length < BULK_BYTES ? undefined : loopTurn();
     if (turn) {
       this.options.place?.rest();
       await turn;
       this.refuseDropped();
     }
-    this.received += next.value.length;
-    this.isResting = false;
-    this.client?.goOn(next.value.length);
-    this.holdReceived();
-    this.refuseDropped();
     return next.value;
   }
 

@@ -11,8 +11,8 @@ const CONNECTIONS_PER_NETWORK = 2_000;
 
 /**
  * Immediately closes connections beyond the limit of their address, which for IPv6 is the /64, or of their /48. Beyond the limit
- * of all, the largest network that has a connection without a request loses its oldest one, such as one whose head has not
- * arrived. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
+ * of all, the largest network loses its oldest connection, of those without a request if it has one, such as one whose head has
+ * not arrived; where none is larger than the newcomer's, the largest that has one without a request. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
  */
 export function limitConnections(server: Server, most: number): void {
   const addresses = new Map<string, Set<Socket>>();
@@ -39,7 +39,7 @@ export function limitConnections(server: Server, most: number): void {
       if (ofAddress.size === 0) addresses.delete(address);
       if (ofNetwork.size === 0) networks.delete(network);
     });
-    if (all > most) oldestWithoutRequest(networks)?.destroy();
+    if (all > most) superfluous(networks, ofNetwork.size)?.destroy();
   });
 }
 
@@ -49,11 +49,23 @@ function setOf(sets: Map<string, Set<Socket>>, key: string): Set<Socket> {
   return set;
 }
 
-/** Searches the largest network first. Each set has its oldest connection first. */
-function oldestWithoutRequest(networks: ReadonlyMap<string, Set<Socket>>): Socket | undefined {
+/** @param own how many the network of the newest connection has */
+function superfluous(networks: ReadonlyMap<string, Set<Socket>>, own: number): Socket | undefined {
   const largestFirst = [...networks.values()].sort((one, other) => other.size - one.size);
-  for (const connections of largestFirst)
-    for (const connection of connections)
-      if (!connection.destroyed && isBetweenRequests(connection)) return connection;
+  const [largest] = largestFirst;
+  if (largest && largest.size > own) return oldest(largest, isBetweenRequests) ?? oldest(largest);
+  for (const connections of largestFirst) {
+    const found = oldest(connections, isBetweenRequests);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The first of a set, which has the oldest connection first. */
+function oldest(
+  connections: ReadonlySet<Socket>,
+  isMeant: (connection: Socket) => boolean = () => true,
+): Socket | undefined {
+  for (const connection of connections) if (!connection.destroyed && isMeant(connection)) return connection;
   return undefined;
 }

@@ -56,10 +56,11 @@ export class InFlightRequests {
     return this.count - this.waiting.unsentBodies > most && this.underWay > most;
   }
 
-  /** Whether the network of this address has more than an equal share of all requests, and more than a few. */
+  /** Whether the network of this address has more requests under way than an equal share of all requests, and than a few. */
   hasMoreThanItsShare(ip: string): boolean {
     const { total, size } = this.networks;
-    return this.networks.of(networkKey(ip)) > Math.max(FEW, total / size);
+    const network = networkKey(ip);
+    return this.networks.of(network) - this.waiting.unsentBodiesOf(network) > Math.max(FEW, total / size);
   }
 
   /** Must be registered before any other hook: a hook that refuses a request skips the hooks after it. */

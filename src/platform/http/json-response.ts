@@ -89,12 +89,17 @@ export async function sendChunks(
  * The same chunks, each read when the client has received the one before. Meanwhile nothing is done for a client that does not
  * read: the place is given back. A response that has begun is finished: it waits until there is a place again.
  * @param mostHeld the bytes that may be in memory for a client that does not read
+ * @param ahead the bytes that have been read for it, and are in no chunk yet
  * @throws the errors of the place before the first chunk
  */
 export async function* whileRead<Chunk extends Uint8Array>(
   response: ServerResponse,
   chunks: AsyncGenerator<Chunk, void>,
-  { place, mostHeld }: { readonly place: Place; readonly mostHeld: number },
+  {
+    place,
+    mostHeld,
+    ahead = () => 0,
+  }: { readonly place: Place; readonly mostHeld: number; readonly ahead?: () => number },
 ): AsyncGenerator<Chunk, void> {
   const client = WaitingClients.of(response.req)?.enter(false, () => response.destroy());
   try {
@@ -105,7 +110,7 @@ export async function* whileRead<Chunk extends Uint8Array>(
       place.rest();
       if (chunk.done) return;
       client?.wait();
-      client?.hold(Math.min(mostHeld, CHUNKS_AT_ONCE * chunk.value.length));
+      client?.hold(Math.min(mostHeld, CHUNKS_AT_ONCE * chunk.value.length + ahead()));
       yield chunk.value;
       client?.goOn(chunk.value.length);
       client?.hold(0);

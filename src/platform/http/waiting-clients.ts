@@ -24,6 +24,7 @@ interface Share {
 const NOTHING: Share = { clients: 0, heldBytes: 0 };
 
 interface Network extends Share {
+  unsentBodies: number;
   readonly users: Map<string, Share>;
 }
 
@@ -156,6 +157,11 @@ export class WaitingClients implements Iterable<WaitingClient> {
     return this.silentBodies;
   }
 
+  /** The same of a network. */
+  unsentBodiesOf(network: string): number {
+    return this.networks.get(network)?.unsentBodies ?? 0;
+  }
+
   /** The only client that there is must not be dropped for the size of its body. */
   makeRoomFor(largestBody: number): void {
     this.most.heldBytes = Math.max(this.most.heldBytes, largestBody + MOST.heldBytes / 4);
@@ -182,7 +188,11 @@ export class WaitingClients implements Iterable<WaitingClient> {
     const scope = requestScope.getStore();
     const client = new WaitingClient(this, scope?.network ?? '', scope?.userId ?? STRANGERS, isBody, onDrop);
     this.all.add(client);
-    const network: Network = this.networks.get(client.network) ?? { ...NOTHING, users: new Map() };
+    const network: Network = this.networks.get(client.network) ?? {
+      ...NOTHING,
+      unsentBodies: 0,
+      users: new Map(),
+    };
     this.networks.set(client.network, network);
     const user: Share = network.users.get(client.user) ?? { ...NOTHING };
     network.users.set(client.user, user);
@@ -204,7 +214,11 @@ export class WaitingClients implements Iterable<WaitingClient> {
   }
 
   noteSilence(client: WaitingClient, by: 1 | -1): void {
-    if (client.isBody) this.silentBodies += by;
+    if (client.isBody) {
+      this.silentBodies += by;
+      const network = this.networks.get(client.network);
+      if (network) network.unsentBodies += by;
+    }
     // Not before it is silent: of a network with as many as others, it is the one to be dropped.
     while (by > 0 && this.all.size > this.most.clients && this.dropOne(clientsOf, slowness));
   }

@@ -387,7 +387,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Revoke the other sessions of the user, 100 at a time */
+    /** Revoke the other sessions of the user */
     post: operations['identity.revokeOtherSessions'];
     delete?: never;
     options?: never;
