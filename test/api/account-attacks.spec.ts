@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { AuditLog } from '../../src/audit/index.js';
 import { AccountDeletion, Invitations } from '../../src/account/index.js';
-import { Administrators, EmailChange, PasswordRecovery, PasswordReset, UserSessions } from '../../src/auth/index.js';
+import {
+  Administrators,
+  EmailChange,
+  PasswordRecovery,
+  PasswordReset,
+  UserSessions,
+} from '../../src/auth/index.js';
 import { MailLinks } from '../../src/auth/mail-links.js';
 import { BASE_URL, eventually, startService, type TestService } from '../kit/index.js';
 import { TestAuthenticator } from '../kit/authenticator.js';
