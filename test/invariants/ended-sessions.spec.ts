@@ -3,7 +3,7 @@ import supertest from 'supertest';
 import { EndedSessions, PasswordChange, UserSessions } from '../../src/auth/index.js';
 import { begunRequest } from '../kit/begun-request.js';
 import { heldOpen } from '../kit/hold.js';
-import { BASE_URL, startService, type TestService, TestSocket, TestUser } from '../kit/index.js';
+import { BASE_URL, eventually, startService, type TestService, TestSocket, TestUser } from '../kit/index.js';
 
 const PASSWORD = 'correct horse battery staple';
 const TOKENS = '/api/v1/auth/tokens';
@@ -38,6 +38,15 @@ describe('a session that has ended', () => {
     await learn(other);
     const { body } = await user.at(other.url).get('/api/v1/workspaces').expect(401);
     expect(body).toEqual(ENDED);
+    expect(await socket.closed()).toBe(4401);
+  });
+
+  it('is learned of by itself', async () => {
+    const user = await service.newcomer('ended-unnoticed');
+    const there = user.at(other.url);
+    const socket = await TestSocket.join(await there.workspace(), 'laptop');
+    await end(user);
+    await eventually(() => there.get('/api/v1/workspaces').expect(401, ENDED));
     expect(await socket.closed()).toBe(4401);
   });
 

@@ -48,6 +48,14 @@ export const ATTACK_MUTANTS = [
     tests: [[ENDED, 'in whatever order the transactions commit']],
   },
   {
+    name: 'an instance that does not ask which sessions have ended',
+    promise: 'Every instance learns by itself that a session has ended.',
+    file: 'src/auth/ended-sessions.ts',
+    find: '@Interval(EVERY_MS)',
+    replace: '',
+    tests: [[ENDED, 'is learned of by itself']],
+  },
+  {
     name: 'JWTs of before a change of the password',
     promise: 'A change of the password ends the JWTs of the session that makes it too.',
     file: 'src/auth/access-endings.ts',
@@ -107,11 +115,20 @@ export const ATTACK_MUTANTS = [
   },
   {
     name: 'a link that outlives the sign-in that sent it',
-    promise: 'Ending sign-ins ends the links to another address.',
-    file: 'src/auth/access-endings.ts',
-    find: "await revokeLinks(run, userId, clock.now(), 'verify-email');",
+    promise:
+      'Ending another sign-in ends the links, and the sign-ins that wait for a code, that were begun with it.',
+    file: 'src/auth/user-sessions.ts',
+    find: 'await this.endings.endUnfinished(tx, userId);',
     replace: '',
-    tests: [[SPEC, 'that a thief has sent']],
+    tests: [[TABLE, 'other sign-ins ended']],
+  },
+  {
+    name: 'a link at the address before',
+    promise: 'A link for a new password ends when the address changes to which it was sent.',
+    file: 'src/auth/access-endings.ts',
+    find: "'email-changed': { ...NOTHING, links: 'ends' },",
+    replace: "'email-changed': { ...NOTHING, links: 'stays' },",
+    tests: [[TABLE, 'email address changed']],
   },
   {
     name: 'a mail for each sign-up with a taken address',

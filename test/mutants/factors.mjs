@@ -33,8 +33,8 @@ export const FACTOR_MUTANTS = [
     name: 'a sign-in that waits for the code outlives a change of the password',
     promise: 'A sign-in does not outlive the password that it began with.',
     file: 'src/auth/access-endings.ts',
-    find: 'await tx.run(pendingSignInStatements.end, [userId]);',
-    replace: '',
+    find: 'await tx.run(pendingSignInStatements.end, [userId]);\n    const [ended]',
+    replace: 'const [ended]',
     tests: [[FACTORS, 'ends with a change of the password']],
   },
   {
