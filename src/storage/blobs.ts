@@ -64,21 +64,27 @@ export class Blobs {
    * @throws NotFound when the workspace no longer exists, ServiceUnavailable, and the errors of reading the body
    */
   async stage(workspaceId: string, chunks: AsyncIterable<Buffer>): Promise<StagedBlob> {
-    const id = newId();
     const body = new HashedBody(chunks);
+    try {
+      return await this.stageBody(workspaceId, body);
+    } finally {
+      body.end(); // also where the store failed before it began to read
+    }
+  }
+
+  private async stageBody(workspaceId: string, body: HashedBody): Promise<StagedBlob> {
+    const id = newId();
     const bytes = await body.upTo(this.configuration.inlineBlobBytes);
     if (bytes) return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes };
 
     const { main } = this.stores;
+    await this.stageRow(workspaceId, id);
     try {
-      await this.stageRow(workspaceId, id);
-      await main.put(blobKey(workspaceId, id), body).catch(async (error: unknown) => {
-        // If the outcome is unknown, bytes may appear later: only the sweeper can tell, much later.
-        if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
-        throw this.asUnavailable(error, 'write');
-      });
-    } finally {
-      body.end(); // also where the store failed before it began to read
+      await main.put(blobKey(workspaceId, id), body);
+    } catch (error) {
+      // If the outcome is unknown, bytes may appear later: only the sweeper can tell, much later.
+      if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
+      throw this.asUnavailable(error, 'write');
     }
     return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes: null };
   }

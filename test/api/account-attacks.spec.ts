@@ -197,7 +197,7 @@ it('a network from which somebody has signed in is no longer known after a reset
   const known = (): Promise<unknown[]> =>
     service.database.query('SELECT FROM known_networks WHERE user_id = $1', [id]);
   await post('auth/sign-in/email', { email, password: PASSWORD }).expect(200);
-  expect(await known()).toHaveLength(1);
+  expect(await known()).not.toEqual([]);
   await service.app.get(PasswordReset).run(id, `${PASSWORD}!`);
   expect(await known()).toEqual([]);
 });

@@ -287,6 +287,7 @@ export const ROUTES: readonly Route[] = [
     ownsWorkspace: true,
     example: (target) => ofKeySlot(target, RECOVERY_SLOT),
     broken: NOT_JSON,
+    malformed: 400,
     writes: ['key_slots', 'audit_events'],
   },
   {
@@ -296,6 +297,7 @@ export const ROUTES: readonly Route[] = [
     ownsWorkspace: true,
     example: (target) => ofKeySlot(target),
     broken: NOT_JSON,
+    malformed: 400,
     writes: ['key_slots', 'audit_events'],
     uses: 'keySlot',
   },
