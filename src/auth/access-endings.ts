@@ -3,7 +3,6 @@ import { Clock } from '../platform/clock/index.js';
 import { statement, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { factorStatements, pendingSignInStatements } from './factors/index.js';
-import { forgetNetworks } from './known-networks.js';
 import { revokeLinks } from './mail-links.js';
 import { TOKEN_REVOKED } from './token-secrets.js';
 
@@ -144,8 +143,6 @@ export class AccessEndings {
     const sessions = applies(effects.otherSessions)
       ? await this.endSessions(tx, userId, effects.ownSession === 'ends' ? null : ownSession, now)
       : 0;
-    // Somebody else may have signed in from them: guesses from known networks are not limited.
-    if (effects.ownSession === 'ends') await tx.run(forgetNetworks, [userId]);
     if (effects.ownSession === 'renewed' && ownSession !== null)
       await tx.run(statements.renewSession, [userId, ownSession, newSessionToken]);
     const revoked = applies(effects.accessTokens)

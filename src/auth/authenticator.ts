@@ -83,10 +83,13 @@ export class Authenticator {
     if (found.length === 0) throw new SessionEnded();
   }
 
-  /** Whether the token has expired, or this instance has heard that its session has ended. Costs no statement. */
-  isOver({ expiresAt, sessionId }: Principal): boolean {
-    const isExpired = expiresAt !== null && expiresAt <= this.clock.now();
-    return isExpired || (sessionId !== undefined && this.endedSessions.has(sessionId));
+  isExpired({ expiresAt }: Principal): boolean {
+    return expiresAt !== null && expiresAt <= this.clock.now();
+  }
+
+  /** @throws SessionEnded if this instance has heard of it; costs no statement */
+  refuseEnded({ sessionId }: Principal): void {
+    if (sessionId !== undefined && this.endedSessions.has(sessionId)) throw new SessionEnded();
   }
 
   /**

@@ -33,12 +33,6 @@ const known = statement(
    WHERE u.id = $1 GROUP BY u.id`,
 );
 
-/** The next sign-in is from a new network, wherever it comes from. */
-export const forgetNetworks = statement(
-  'known_networks.forget',
-  'DELETE FROM known_networks WHERE user_id = $1',
-);
-
 /**
  * The networks from which users have signed in. A client cannot fake its network: it is the source of the
  * connection.

@@ -4,6 +4,7 @@ import type { WorkspaceRef } from '../access/index.js';
 import { WorkspaceAccess, WorkspaceClosed } from '../access/guards/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
+import { ReadAhead } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import { Blobs, type BlobReference } from '../storage/index.js';
 import type { DownloadItem } from './batches.dto.js';
@@ -42,11 +43,6 @@ interface Group {
   readonly heldBytes: number;
 }
 
-/** What has been read of an answer beside the chunk that is sent. */
-export interface ReadAhead {
-  bytes: number;
-}
-
 /** One map of the answer. `content` is missing when the client has it, must fetch it alone or can ask again. */
 interface Answer {
   readonly encryptedPath: string;
@@ -81,7 +77,7 @@ export class BatchDownloads {
     workspace: WorkspaceRef,
     items: readonly DownloadItem[],
     withinMs: number,
-    ahead: ReadAhead = { bytes: 0 },
+    ahead = new ReadAhead(),
   ): AsyncGenerator<Buffer, void> {
     const until = this.clock.elapsed() + withinMs;
     let left = MAX_ANSWER_BYTES;
@@ -90,7 +86,7 @@ export class BatchDownloads {
       const isLate = this.clock.elapsed() > until;
       const reading = this.group(workspace, items.slice(done, done + GROUP_ITEMS), isLate ? 0 : left);
       reading.then(
-        ({ heldBytes }) => (ahead.bytes += heldBytes),
+        ({ heldBytes }) => ahead.add(heldBytes),
         () => undefined, // thrown when it is awaited
       );
       return reading;
@@ -102,7 +98,7 @@ export class BatchDownloads {
       done += answers.length;
       next = done < items.length ? readNext() : undefined;
       yield* this.sequenceOf(answers);
-      ahead.bytes -= heldBytes;
+      ahead.add(-heldBytes);
     }
   }
 

@@ -19,6 +19,7 @@ import {
   type Place,
   recheck,
   sendChunks,
+  ReadAhead,
   whileRead,
   WorkSlot,
 } from '../platform/http/index.js';
@@ -86,14 +87,14 @@ export class BatchesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     await this.limit.countTransfers(principal, items.length);
-    const ahead = { bytes: 0 };
+    const ahead = new ReadAhead();
     const maps = this.downloads.maps(workspace, items, LONGEST_CONTENTS_MS, ahead);
     const place = this.slotOf(principal);
     await sendChunks(
       request,
       reply,
       CBOR_SEQUENCE,
-      whileRead(reply.raw, maps, { place, mostHeld: HELD_BYTES, ahead: () => ahead.bytes }),
+      whileRead(reply.raw, maps, { place, mostHeld: HELD_BYTES, ahead }),
     );
   }
 

@@ -8,6 +8,7 @@ import {
   InFlightRequests,
   noteFault,
   ServiceUnavailable,
+  ReadAhead,
   whileRead,
   WorkSlot,
 } from '../platform/http/index.js';
@@ -23,8 +24,9 @@ const LIMITS = {
   waitMs: 10_000,
   busy: 'too many exports are under way',
 };
-/** The next bytes are read while those before them wait: a batch of contents. */
-const HELD_BYTES = 1024 * 1024;
+const HELD_BYTES = 4 * 1024 * 1024;
+/** The next contents are read while those before them wait. */
+const AHEAD_BYTES = 1024 * 1024;
 const RETRY_AFTER_S = 60;
 
 /** Who asks for an export, and the session in which that happens: the export ends with it. */
@@ -60,7 +62,7 @@ export class ExportDownload {
     const chunks = whileRead(reply.raw, this.whileSessionLasts(sessionId, await begun), {
       place,
       mostHeld: HELD_BYTES,
-      ahead: () => HELD_BYTES,
+      ahead: new ReadAhead(AHEAD_BYTES),
     });
     await this.record(request, userId);
     const body = Readable.from(watched(request, chunks), { highWaterMark: 1 });

@@ -47,9 +47,9 @@ export class TokenWatch implements OnApplicationBootstrap {
   @Interval(EVERY_MS)
   async closeLapsed(): Promise<void> {
     if (this.connections.size === 0) return;
-    // Also while the database is unavailable.
+    // Tokens also expire while the database is unavailable.
     this.connections.closeWhere(
-      ({ principal }) => this.authenticator.isOver(principal),
+      ({ principal }) => this.authenticator.isExpired(principal),
       CloseCode.unauthorized,
     );
     await this.log.bestEffort('check the tokens of live sockets', async () => {

@@ -71,7 +71,7 @@ export class UpgradeAuthorizer {
    */
   requireRoom({ principal, workspaceId, addressKey: address }: Admission): void {
     this.requireOpen();
-    if (this.authenticator.isOver(principal)) throw new Unauthorized();
+    this.authenticator.refuseEnded(principal);
     const { connections, configuration } = this;
     const hasLimits = configuration.rateLimitPerMinute > 0;
     if (

@@ -2,13 +2,7 @@ import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { AuditLog } from '../../src/audit/index.js';
 import { AccountDeletion, Invitations } from '../../src/account/index.js';
-import {
-  Administrators,
-  EmailChange,
-  PasswordRecovery,
-  PasswordReset,
-  UserSessions,
-} from '../../src/auth/index.js';
+import { Administrators, EmailChange, PasswordRecovery, UserSessions } from '../../src/auth/index.js';
 import { MailLinks } from '../../src/auth/mail-links.js';
 import { BASE_URL, eventually, startService, type TestService } from '../kit/index.js';
 import { TestAuthenticator } from '../kit/authenticator.js';
@@ -190,16 +184,6 @@ it('ending sign-ins that are not there leaves nothing in the audit log', async (
   for (let at = 0; at < 3; at++) await post('auth/revoke-other-sessions', {}, { session }).expect(200);
   const events = `SELECT FROM audit_events WHERE user_id = $1 AND action = 'sessions.ended'`;
   expect(await service.database.query(events, [id])).toEqual([]);
-});
-
-it('a network from which somebody has signed in is no longer known after a reset of the password', async () => {
-  const { id, email } = await signUp('rosa');
-  const known = (): Promise<unknown[]> =>
-    service.database.query('SELECT FROM known_networks WHERE user_id = $1', [id]);
-  await post('auth/sign-in/email', { email, password: PASSWORD }).expect(200);
-  expect(await known()).not.toEqual([]);
-  await service.app.get(PasswordReset).run(id, `${PASSWORD}!`);
-  expect(await known()).toEqual([]);
 });
 
 describe('mails that somebody has sent to another person', () => {

@@ -211,7 +211,7 @@ describe('the least pace of a body', () => {
     silent.write('{');
     await progressed(1);
     const [client] = waiting;
-    client!.goOn(0); // as while a chunk is processed
+    client!.goOn(); // as while a chunk is processed
     looks(10 * LOOKS_OF_INTERVAL);
     client!.wait();
     looks(LOOKS_OF_INTERVAL - 1);

@@ -131,14 +131,6 @@ export const ATTACK_MUTANTS = [
     tests: [[TABLE, 'email address changed']],
   },
   {
-    name: 'networks that outlive a reset',
-    promise: 'After a reset of the password, no network is known in which somebody else may have signed in.',
-    file: 'src/auth/access-endings.ts',
-    find: "if (effects.ownSession === 'ends') await tx.run(forgetNetworks, [userId]);",
-    replace: '',
-    tests: [[SPEC, 'is no longer known after a reset']],
-  },
-  {
     name: 'a mail for each sign-up with a taken address',
     promise: 'Nobody can have more than a few mails an hour sent to somebody else.',
     file: 'src/auth/email-verification.ts',

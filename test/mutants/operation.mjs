@@ -589,8 +589,8 @@ export const OPERATION_MUTANTS = [
     name: 'connections beyond all refused alike',
     promise: 'Beyond the limit of all connections, the network with the most loses one that has no request.',
     file: 'src/platform/http/connection-limit.ts',
-    find: 'return oldest(largest, isBetweenRequests) ?? oldest(largest);',
-    replace: 'return oldest(largest);',
+    find: 'oldestOf(large, isBetweenRequests) ??',
+    replace: 'oldestOf(large) ??',
     tests: [['test/contract/connection-limit.spec.ts', 'oldest connection without a request']],
   },
   {
@@ -598,16 +598,16 @@ export const OPERATION_MUTANTS = [
     promise:
       'Beyond the limit of all connections, no smaller network loses one because the largest is busy on all of its own.',
     file: 'src/platform/http/connection-limit.ts',
-    find: 'isBetweenRequests) ?? oldest(largest);',
-    replace: 'isBetweenRequests);',
+    find: '(largest >= most / 100 ? oldestOf(large) : undefined) ??',
+    replace: '',
     tests: [['test/contract/connection-limit.spec.ts', 'nobody else loses any']],
   },
   {
     name: 'only the largest network makes room',
     promise: 'Of networks with as many connections, one that has one without a request loses it.',
     file: 'src/platform/http/connection-limit.ts',
-    find: 'of largestFirst) {',
-    replace: 'of largestFirst.slice(0, 1)) {',
+    find: 'oldestOf(largestFirst, isBetweenRequests)',
+    replace: 'oldestOf(largestFirst.slice(0, 1), isBetweenRequests)',
     tests: [['test/contract/connection-limit.spec.ts', 'where no network is larger']],
   },
   {

@@ -185,16 +185,17 @@ class IncomingBody {
     this.refuseDropped();
     if (next.done) return this.end();
     this.received += next.value.length;
-    this.isResting = false;
-    this.client?.goOn(next.value.length);
-    this.holdReceived();
-    this.refuseDropped();
+    this.client?.count(next.value.length);
     const turn = next.value.length < BULK_BYTES ? undefined : loopTurn();
     if (turn) {
       this.options.place?.rest();
-      await turn;
+      await turn; // counts as silent: what waits for a turn is no work
       this.refuseDropped();
     }
+    this.isResting = false;
+    this.client?.goOn();
+    this.holdReceived();
+    this.refuseDropped();
     return next.value;
   }
 
@@ -220,7 +221,7 @@ class IncomingBody {
 
   /** The place may have been given back before the end of the body was known. */
   private async end(): Promise<undefined> {
-    this.client?.goOn(0);
+    this.client?.goOn();
     if (this.isResting) await this.options.place?.work(0);
   }
 

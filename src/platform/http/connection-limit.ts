@@ -11,8 +11,8 @@ const CONNECTIONS_PER_NETWORK = 2_000;
 
 /**
  * Immediately closes connections beyond the limit of their address, which for IPv6 is the /64, or of their /48. Beyond the limit
- * of all, the largest network loses its oldest connection, of those without a request if it has one, such as one whose head has
- * not arrived; where none is larger than the newcomer's, the largest that has one without a request. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
+ * of all, the networks with the most lose their oldest connection, of those without a request if they have one, such as one whose
+ * head has not arrived. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
  */
 export function limitConnections(server: Server, most: number): void {
   const addresses = new Map<string, Set<Socket>>();
@@ -39,7 +39,7 @@ export function limitConnections(server: Server, most: number): void {
       if (ofAddress.size === 0) addresses.delete(address);
       if (ofNetwork.size === 0) networks.delete(network);
     });
-    if (all > most) superfluous(networks, ofNetwork.size)?.destroy();
+    if (all > most) superfluous(networks, ofNetwork.size, most)?.destroy();
   });
 }
 
@@ -49,23 +49,32 @@ function setOf(sets: Map<string, Set<Socket>>, key: string): Set<Socket> {
   return set;
 }
 
-/** @param own how many the network of the newest connection has */
-function superfluous(networks: ReadonlyMap<string, Set<Socket>>, own: number): Socket | undefined {
+/**
+ * The connection that others need: one without a request of a network with at least half as many as the largest; otherwise one of
+ * the largest, if that has a hundredth of all; otherwise one without a request. Of the first two, only of networks with more than
+ * `own`.
+ */
+function superfluous(
+  networks: ReadonlyMap<string, Set<Socket>>,
+  own: number,
+  most: number,
+): Socket | undefined {
   const largestFirst = [...networks.values()].sort((one, other) => other.size - one.size);
-  const [largest] = largestFirst;
-  if (largest && largest.size > own) return oldest(largest, isBetweenRequests) ?? oldest(largest);
-  for (const connections of largestFirst) {
-    const found = oldest(connections, isBetweenRequests);
-    if (found) return found;
-  }
-  return undefined;
+  const largest = largestFirst[0]?.size ?? 0;
+  const large = largestFirst.filter(({ size }) => size > own && 2 * size >= largest);
+  return (
+    oldestOf(large, isBetweenRequests) ??
+    (largest >= most / 100 ? oldestOf(large) : undefined) ??
+    oldestOf(largestFirst, isBetweenRequests)
+  );
 }
 
-/** The first of a set, which has the oldest connection first. */
-function oldest(
-  connections: ReadonlySet<Socket>,
+/** Each set has its oldest connection first. */
+function oldestOf(
+  networks: readonly ReadonlySet<Socket>[],
   isMeant: (connection: Socket) => boolean = () => true,
 ): Socket | undefined {
-  for (const connection of connections) if (!connection.destroyed && isMeant(connection)) return connection;
+  for (const connections of networks)
+    for (const connection of connections) if (!connection.destroyed && isMeant(connection)) return connection;
   return undefined;
 }

@@ -58,9 +58,10 @@ export class InFlightRequests {
 
   /** Whether the network of this address has more requests under way than an equal share of all requests, and than a few. */
   hasMoreThanItsShare(ip: string): boolean {
-    const { total, size } = this.networks;
+    const { networks, waiting } = this;
     const network = networkKey(ip);
-    return this.networks.of(network) - this.waiting.unsentBodiesOf(network) > Math.max(FEW, total / size);
+    const share = (networks.total - waiting.unsentBodies) / networks.size;
+    return networks.of(network) - waiting.unsentBodiesOf(network) > Math.max(FEW, share);
   }
 
   /** Must be registered before any other hook: a hook that refuses a request skips the hooks after it. */

@@ -27,5 +27,5 @@ export { isHealth, Overload } from './overload.js';
 export { QueryTextGuard } from './query-text.guard.js';
 export { parseJsonObject } from './json.js';
 export { isStrictBody, refuseUnknownMembers, StrictBody } from './strict-body.js';
-export { sendChunks, sendJsonList, sendJsonText, whileRead } from './json-response.js';
+export { ReadAhead, sendChunks, sendJsonList, sendJsonText, whileRead } from './json-response.js';
 export { Shutdown } from './shutdown.js';

@@ -89,7 +89,7 @@ export async function sendChunks(
  * The same chunks, each read when the client has received the one before. Meanwhile nothing is done for a client that does not
  * read: the place is given back. A response that has begun is finished: it waits until there is a place again.
  * @param mostHeld the bytes that may be in memory for a client that does not read
- * @param ahead the bytes that have been read for it, and are in no chunk yet
+ * @param ahead what has been read for it, and is in no chunk yet
  * @throws the errors of the place before the first chunk
  */
 export async function* whileRead<Chunk extends Uint8Array>(
@@ -98,10 +98,12 @@ export async function* whileRead<Chunk extends Uint8Array>(
   {
     place,
     mostHeld,
-    ahead = () => 0,
-  }: { readonly place: Place; readonly mostHeld: number; readonly ahead?: () => number },
+    ahead = new ReadAhead(),
+  }: { readonly place: Place; readonly mostHeld: number; readonly ahead?: ReadAhead },
 ): AsyncGenerator<Chunk, void> {
   const client = WaitingClients.of(response.req)?.enter(false, () => response.destroy());
+  let sent = 0;
+  ahead.onChange = () => client?.hold(Math.min(mostHeld, CHUNKS_AT_ONCE * sent + ahead.bytes));
   try {
     for (let hasBegun = false; ; hasBegun = true) {
       await loopTurn();
@@ -110,15 +112,34 @@ export async function* whileRead<Chunk extends Uint8Array>(
       place.rest();
       if (chunk.done) return;
       client?.wait();
-      client?.hold(Math.min(mostHeld, CHUNKS_AT_ONCE * chunk.value.length + ahead()));
+      sent = chunk.value.length;
+      ahead.onChange();
       yield chunk.value;
-      client?.goOn(chunk.value.length);
-      client?.hold(0);
+      client?.count(sent);
+      client?.goOn();
+      sent = 0;
+      ahead.onChange();
     }
   } finally {
     place.rest();
     client?.leave();
     await chunks.return();
+  }
+}
+
+/** Bytes that are in memory of what is sent, beside its chunks. */
+export class ReadAhead {
+  onChange: (() => void) | undefined;
+
+  constructor(private held = 0) {}
+
+  get bytes(): number {
+    return this.held;
+  }
+
+  add(bytes: number): void {
+    this.held += bytes;
+    this.onChange?.();
   }
 }
 

@@ -77,9 +77,13 @@ export class WaitingClient {
     this.all.noteSilence(this, 1);
   }
 
-  /** The client has gone on: these bytes were sent or read. */
-  goOn(bytes: number): void {
+  /** These bytes were sent or read. */
+  count(bytes: number): void {
     this.bytes += bytes;
+  }
+
+  /** The client has gone on. */
+  goOn(): void {
     if (!this.isWaitedFor) return;
     this.isWaitedFor = false;
     this.all.noteSilence(this, -1);
@@ -95,7 +99,7 @@ export class WaitingClient {
 
   leave(): void {
     if (this.hasLeft) return;
-    this.goOn(0);
+    this.goOn();
     this.hold(0);
     this.hasLeft = true;
     this.all.delete(this);
