@@ -88,8 +88,8 @@ export class Authenticator {
   }
 
   /** @throws SessionEnded if this instance has heard of it; costs no statement */
-  refuseEnded({ sessionId }: Principal): void {
-    if (sessionId !== undefined && this.endedSessions.has(sessionId)) throw new SessionEnded();
+  refuseEnded(principal: Principal): void {
+    if (this.hasEnded(principal)) throw new SessionEnded();
   }
 
   /**

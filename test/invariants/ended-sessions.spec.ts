@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import supertest from 'supertest';
 import { EndedSessions, PasswordChange, UserSessions } from '../../src/auth/index.js';
 import { begunRequest } from '../kit/begun-request.js';
-import { heldOpen } from '../kit/hold.js';
+import { heldOpen, holdTable } from '../kit/hold.js';
 import { BASE_URL, eventually, startService, type TestService, TestSocket, TestUser } from '../kit/index.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -48,6 +48,19 @@ describe('a session that has ended', () => {
     await end(user);
     await eventually(() => there.get('/api/v1/workspaces').expect(401, ENDED));
     expect(await socket.closed()).toBe(4401);
+  });
+
+  it('opens no socket that was being admitted when it ended', async () => {
+    const user = await service.newcomer('ended-while-admitted');
+    const workspace = await user.workspace();
+    const held = await holdTable(service.database, 'workspaces');
+    const opened = TestSocket.open(other.url, workspace.id, user.token);
+    const refused = expect(opened).rejects.toThrow('401');
+    await held.waiting(1);
+    await end(user);
+    await learn(other);
+    await held.release();
+    await refused;
   });
 
   it('is known to an instance that starts later', async () => {

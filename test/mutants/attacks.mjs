@@ -29,7 +29,22 @@ export const ATTACK_MUTANTS = [
     file: 'src/realtime/token-watch.ts',
     find: 'sessionId !== undefined && ended.has(sessionId)',
     replace: 'sessionId !== undefined && !ended.has(sessionId) && false',
+    also: [
+      {
+        file: 'src/auth/authenticator.ts',
+        find: 'if (this.hasEnded(principal)) return [{ principal, refusal: new SessionEnded() }];',
+        replace: '',
+      },
+    ],
     tests: [[ENDED, 'closes its sockets there']],
+  },
+  {
+    name: 'a socket that opens as its session ends',
+    promise: 'No socket opens with a session of whose end the instance has heard.',
+    file: 'src/realtime/upgrade-authorizer.ts',
+    find: 'this.authenticator.refuseEnded(principal);',
+    replace: '',
+    tests: [[ENDED, 'opens no socket']],
   },
   {
     name: 'a token from a session that has just ended',
