@@ -4,6 +4,7 @@ import { EndedSessions, PasswordChange, UserSessions } from '../../src/auth/inde
 import { begunRequest } from '../kit/begun-request.js';
 import { heldOpen, holdTable } from '../kit/hold.js';
 import { BASE_URL, eventually, startService, type TestService, TestSocket, TestUser } from '../kit/index.js';
+import { waitPatiently } from '../kit/patient-locks.js';
 
 const PASSWORD = 'correct horse battery staple';
 const TOKENS = '/api/v1/auth/tokens';
@@ -53,6 +54,7 @@ describe('a session that has ended', () => {
   it('opens no socket that was being admitted when it ended', async () => {
     const user = await service.newcomer('ended-while-admitted');
     const workspace = await user.workspace();
+    await waitPatiently(other);
     const held = await holdTable(service.database, 'workspaces');
     const opened = TestSocket.open(other.url, workspace.id, user.token);
     const refused = expect(opened).rejects.toThrow('401');
