@@ -82,6 +82,7 @@ describe('requests whose clients send a byte now and then', () => {
     await eventually(() => expect(waiting.unsentBodies).toBe(MOST_UNDER_WAY + 1));
     const inFlight = service.app.get(InFlightRequests);
     expect([inFlight.count, inFlight.underWay]).toEqual([MOST_UNDER_WAY + 1, 0]);
+    expect(inFlight.hasMoreThanItsShare('127.0.0.10')).toBe(false); // which has the most
     await supertest(service.url).get('/api/auth/jwks').expect(200);
   });
 });

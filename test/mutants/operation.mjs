@@ -454,6 +454,14 @@ export const OPERATION_MUTANTS = [
     ],
   },
   {
+    name: 'silent clients count in the share of their network',
+    promise: 'A network is not refused for requests whose clients are silent.',
+    file: 'src/platform/http/in-flight.ts',
+    find: 'networks.of(network) - waiting.unsentBodiesOf(network) >',
+    replace: 'networks.of(network) >',
+    tests: [[SILENT, 'keep nobody out']],
+  },
+  {
     name: 'silent clients are under way',
     promise: 'Requests whose clients are silent do not cause others to be refused.',
     file: 'src/platform/http/waiting-clients.ts',
