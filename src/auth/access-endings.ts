@@ -151,7 +151,7 @@ export class AccessEndings {
     return { sessions, accessTokens: revoked.map(({ id }) => id) };
   }
 
-  /** What a thief has begun in a session that ends must not go on: a link to another address, a sign-in that waits for a code. */
+  /** Ends what somebody may have begun in a session that ends: links to another address, and sign-ins that wait for a code. */
   async endUnfinished(tx: Tx, userId: string): Promise<void> {
     await revokeLinks(tx, userId, this.clock.now(), 'verify-email');
     await tx.run(pendingSignInStatements.end, [userId]);

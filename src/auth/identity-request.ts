@@ -4,6 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** The header that passes the client's address to the identity handler; a value sent by the client is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 
+/** Where a request of the identity handler comes from. */
+export function clientOf(headers: Headers | undefined): { ip: string; userAgent: string } {
+  return { ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '', userAgent: headers?.get('user-agent') ?? '' };
+}
+
 /** State of an identity handler request, for the callbacks that the library makes during it. */
 export interface IdentityRequest {
   readonly ip: string;

@@ -8,7 +8,7 @@ import {
 import { setSessionCookie } from 'better-auth/cookies';
 import { randomBytes } from 'node:crypto';
 import { fit } from './account-fields.js';
-import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
+import { clientOf, identityRequests } from './identity-request.js';
 import type { IdentityPasswords } from './sign-in-passwords.js';
 import type { ChangeFault, PasswordChange } from './password-change.js';
 import { faultOfPassword, PASSWORD_FAULTS } from './password-policy.js';
@@ -91,8 +91,7 @@ function changeEndpoint(passwordChange: PasswordChange) {
         sessionId: session.id,
         currentPassword,
         newPassword,
-        ip: ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
-        userAgent: ctx.headers?.get('user-agent') ?? '',
+        ...clientOf(ctx.headers),
         newSessionToken: token,
         revokesAccessTokens: revokeAccessTokens,
       });

@@ -1,7 +1,7 @@
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthEndpoint } from 'better-auth/api';
 import { isMailable } from './email-address.js';
-import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { clientOf } from './identity-request.js';
 import { PASSWORD_FAULTS } from './password-policy.js';
 import type { EmailVerification } from './email-verification.js';
 import type { PasswordRecovery, RecoveryFault } from './password-recovery.js';
@@ -40,17 +40,14 @@ export function recoveryPlugin({ recovery, verification }: RecoveryParts) {
     id: 'service-recovery',
     endpoints: {
       requestPasswordReset: createAuthEndpoint('/request-password-reset', { method: 'POST' }, async (ctx) => {
-        await recovery.request(emailIn(ctx.body as Fields), ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '');
+        await recovery.request(emailIn(ctx.body as Fields), clientOf(ctx.headers).ip);
         return ctx.json(REQUESTED);
       }),
       sendVerificationEmail: createAuthEndpoint(
         '/send-verification-email',
         { method: 'POST' },
         async (ctx) => {
-          await verification.request(
-            emailIn(ctx.body as Fields),
-            ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
-          );
+          await verification.request(emailIn(ctx.body as Fields), clientOf(ctx.headers).ip);
           return ctx.json({ status: true });
         },
       ),
@@ -64,8 +61,7 @@ export function recoveryPlugin({ recovery, verification }: RecoveryParts) {
           token,
           newPassword,
           revokesAccessTokens: revokeAccessTokens,
-          ip: ctx.headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
-          userAgent: ctx.headers?.get('user-agent') ?? '',
+          ...clientOf(ctx.headers),
         });
         if (fault) throw new APIError('BAD_REQUEST', { code: fault, message: FAULTS[fault] });
         return ctx.json({ status: true });

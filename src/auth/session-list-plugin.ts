@@ -6,8 +6,7 @@ import {
   sensitiveSessionMiddleware,
 } from 'better-auth/api';
 import { deleteSessionCookie } from 'better-auth/cookies';
-import type { Acting } from '../audit/index.js';
-import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { clientOf } from './identity-request.js';
 import type { UserSessions } from './user-sessions.js';
 
 interface ListedSession {
@@ -52,7 +51,7 @@ function endOne(sessions: UserSessions) {
       const { token } = (ctx.body as { token?: unknown } | undefined) ?? {};
       if (typeof token !== 'string')
         throw new APIError('BAD_REQUEST', { code: 'VALIDATION_ERROR', message: 'token must be a string' });
-      await sessions.endListed(user.id, token, actingBy(ctx));
+      await sessions.endListed(user.id, token, { actor: 'user', ...clientOf(ctx.headers) });
       if (token === session.token || token === session.id) deleteSessionCookie(ctx);
       return ctx.json({ status: true });
     },
@@ -65,14 +64,8 @@ function endOthers(sessions: UserSessions) {
     { method: 'POST', use: [sensitiveSessionMiddleware] },
     async (ctx) => {
       const { session, user } = ctx.context.session;
-      await sessions.endAllBut(user.id, session.id, actingBy(ctx));
+      await sessions.endAllBut(user.id, session.id, { actor: 'user', ...clientOf(ctx.headers) });
       return ctx.json({ status: true });
     },
   );
 }
-
-const actingBy = ({ headers }: { headers?: Headers | undefined }): Acting => ({
-  actor: 'user',
-  ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '',
-  userAgent: headers?.get('user-agent') ?? '',
-});

@@ -39,7 +39,7 @@ interface Group {
   readonly answers: readonly Answer[];
   /** Of the contents. */
   readonly bytes: number;
-  /** Of those that are in memory. */
+  /** Bytes of the contents that are in memory. */
   readonly heldBytes: number;
 }
 

@@ -46,9 +46,9 @@ let provider: OidcProvider;
 let service: TestService;
 /** Where the credentials are tried. */
 let other: TestService;
-/** Those of the two that have not been closed. */
+/** The services that have not been closed. */
 const running: TestService[] = [];
-/** What backups were restored into. */
+/** The databases that backups were restored into. */
 const restored: TestDatabase[] = [];
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'sync-what-ends-'));

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import supertest from 'supertest';
 import { freePort } from '../../bench/free-port.js';
 import { Exposition } from '../kit/exposition.js';
@@ -15,6 +14,7 @@ import {
   TestUser,
   type TestWorkspace,
 } from '../kit/index.js';
+import { holdRow, holdTable } from '../kit/hold.js';
 import { Load } from '../kit/load.js';
 import { openSocket } from '../kit/raw-http.js';
 import { type ServiceProcess, startProcess } from '../kit/process.js';
@@ -68,19 +68,6 @@ async function sum(name: string, labels = {}): Promise<number> {
 
 const refusedFor = (reason: string): Promise<number> => sum('cloud_sync_overload_refusals_total', { reason });
 
-/** Runs it while a transaction holds these locks, which it then gives back in any case. */
-async function whileLocked<T>(lock: string, run: () => Promise<T>): Promise<T> {
-  const holder = new pg.Client(database.url);
-  await holder.connect();
-  try {
-    await holder.query('BEGIN');
-    await holder.query(lock);
-    return await run();
-  } finally {
-    await holder.end();
-  }
-}
-
 const isReady = (): Promise<unknown> =>
   Promise.resolve(supertest(service.url).get('/health/ready').timeout(60_000).expect(200));
 
@@ -95,11 +82,14 @@ describe('four times more than it can serve', () => {
       while (isHeld);
     };
     let clients: Promise<unknown> | undefined;
-    // Every guard reads this table.
-    await whileLocked('LOCK TABLE subscriptions IN ACCESS EXCLUSIVE MODE', async () => {
+    const held = await holdTable(database, 'subscriptions'); // every guard reads it
+    try {
       clients = Promise.all(Array.from({ length: CLIENTS }, client));
       await eventually(async () => expect(await refusedFor('database')).toBeGreaterThan(0));
-    }).finally(() => (isHeld = false));
+    } finally {
+      isHeld = false;
+      await held.release();
+    }
     await clients;
     expect([...statuses].sort()).toEqual([200, 503]);
     await eventually(isReady);
@@ -107,20 +97,13 @@ describe('four times more than it can serve', () => {
 
   it('is refused early and politely, ends nothing, loses nothing, and stops with its cause', async () => {
     const { user, id: workspaceId } = workspace;
-    const load = await whileLocked(
-      `SELECT FROM workspaces WHERE id = '${workspaceId}' FOR UPDATE`,
-      async () => {
-        const begun = new Load({
-          url: service.url,
-          workspaceId,
-          token: user.token,
-          clients: CLIENTS,
-          bytes: 500,
-        });
-        await eventually(() => expect(begun.tally.statuses[503]).toBeGreaterThan(0));
-        return begun;
-      },
-    );
+    const held = await holdRow(database, 'workspaces', 'id', workspaceId);
+    const load = new Load({ url: service.url, workspaceId, token: user.token, clients: CLIENTS, bytes: 500 });
+    try {
+      await eventually(() => expect(load.tally.statuses[503]).toBeGreaterThan(0));
+    } finally {
+      await held.release();
+    }
     const enough = load.answered + FLOOD_ANSWERS;
     while (load.answered < enough) await supertest(service.url).get('/health').expect(200);
     const { statuses, broken, refused, stored, withoutRetryAfter } = await load.stop();

@@ -2,7 +2,7 @@ import type { BetterAuthPlugin } from 'better-auth';
 import { createAuthEndpoint, getSessionFromCtx, sensitiveSessionMiddleware } from 'better-auth/api';
 import { parseUserOutput } from 'better-auth/db';
 import { twoFactor } from 'better-auth/plugins/two-factor';
-import { CLIENT_ADDRESS_HEADER } from '../identity-request.js';
+import { clientOf } from '../identity-request.js';
 import { type FactorActions, factorFault } from './factor-actions.js';
 import { signInWithCode } from './factor-sign-in.js';
 import { FactorVault } from './factor-vault.js';
@@ -106,11 +106,6 @@ function verifyEndpoint<Name extends string>(name: Name, kind: EnteredCode['kind
     await actions.confirm(owner);
     return ctx.json(answer);
   });
-}
-
-/** Where a request of the identity handler comes from. */
-export function clientOf(headers: Headers | undefined): { ip: string; userAgent: string } {
-  return { ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '', userAgent: headers?.get('user-agent') ?? '' };
 }
 
 /** @throws APIError unless the field is text or absent */

@@ -1,5 +1,5 @@
 export { FactorActions } from './factor-actions.js';
-export { clientOf, factorPlugin } from './factor-plugin.js';
+export { factorPlugin } from './factor-plugin.js';
 export { isPending, waitForCode } from './factor-sign-in.js';
 export { factorStatements, pendingSignInStatements } from './factor.queries.js';
 export { PendingSignIns } from './pending-sign-ins.js';

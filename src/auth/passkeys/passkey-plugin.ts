@@ -4,8 +4,8 @@ import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx }
 import { asName, BadRequest, NAME_RULE, Unauthorized } from '../../platform/http/index.js';
 import { parseSessionOutput, parseUserOutput } from 'better-auth/db';
 import { isUUID } from 'class-validator';
-import { clientOf, type FactorActions } from '../factors/index.js';
-import { identityRequests } from '../identity-request.js';
+import type { FactorActions } from '../factors/index.js';
+import { clientOf, identityRequests } from '../identity-request.js';
 import { MAX_PASSKEYS, type Passkeys } from './passkeys.js';
 
 const FAULTS = {

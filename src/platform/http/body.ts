@@ -189,7 +189,7 @@ class IncomingBody {
     const turn = next.value.length < BULK_BYTES ? undefined : loopTurn();
     if (turn) {
       this.options.place?.rest();
-      await turn; // counts as silent: what waits for a turn is no work
+      await turn; // the client still counts as silent
       this.refuseDropped();
     }
     this.isResting = false;

@@ -14,7 +14,6 @@ import { S3Fault } from './s3-fault.js';
 import { S3Upload } from './s3-upload.js';
 
 /** The minimum size of a part in S3, and the memory of an upload. */
-/** Of an upload, this much is in memory. */
 export const LEAST_PART_BYTES = 5 * 1024 * 1024;
 const MOST_PARTS = 10_000;
 
