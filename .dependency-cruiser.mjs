@@ -15,7 +15,7 @@ const LAYERS = [
   ['workspaces/'],
   ['devices/', 'key-slots/'],
   ['files/'],
-  ['sync/', 'batches/', 'pages/', 'export/'],
+  ['sync/', 'batches/', 'pages/'],
   [
     'checkpoints/',
     'realtime/',
@@ -26,6 +26,7 @@ const LAYERS = [
     'notices/',
     'web-push/',
     'retention/',
+    'export/',
     'account/',
     'backup/',
   ],

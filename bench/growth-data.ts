@@ -97,8 +97,9 @@ const WORKSPACES = `
   SELECT ${ID}, user_id, 'growth', 2, 1, now(), now() FROM workspaces, generate_series(1, $2::int) AS n WHERE id = $1`;
 
 const FILES = `
-  INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-  SELECT ${ID}, ${ID}, 'file', ${HASH}, 64, 2, now(), now() FROM generate_series(1, $2::int) AS n WHERE $1::uuid IS NOT NULL`;
+  INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, created_at, updated_at)
+  SELECT ${ID}, ${ID}, 'file', ${VERSION_ID}, ${HASH}, 64, 2, now(), now()
+  FROM generate_series(1, $2::int) AS n, (SELECT 2) AS last (turn) WHERE $1::uuid IS NOT NULL`;
 
 const BLOBS = `
   INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
@@ -111,6 +112,6 @@ const VERSIONS = `
   FROM generate_series(1, $2::int) AS n, generate_series(1, 2) AS turn WHERE $1::uuid IS NOT NULL`;
 
 const CHANGES = `
-  INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
-  SELECT ${ID}, turn, ${ID}, 'upsert', ${HASH}, 64, turn, now() - (2 - turn) * interval '8 days'
+  INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at)
+  SELECT ${ID}, turn, ${ID}, 'file', 'upsert', ${HASH}, 64, turn, now() - (2 - turn) * interval '8 days'
   FROM generate_series(1, $2::int) AS n, generate_series(1, 2) AS turn WHERE $1::uuid IS NOT NULL`;

@@ -32,13 +32,13 @@ const BLOB = `
   VALUES ($1, $1, 'live', 'inline', 0, encode(sha256(''), 'hex'), '', now())`;
 
 const FILES = `
-  INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
-  SELECT $1, ${idInOrder('n')}, 'file-' || n, encode(sha256(''), 'hex'), 0, $3::int - (n % 10 = 0)::int, n % 10 = 0, now(), now()
+  INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
+  SELECT $1, ${idInOrder('n')}, 'file-' || n, $1, encode(sha256(''), 'hex'), 0, $3::int - (n % 10 = 0)::int, n % 10 = 0, now(), now()
   FROM generate_series(1, $2::int) AS n`;
 
 const CHANGES = `
-  INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
-  SELECT $1, (turn - 1) * $2::int + substr(encrypted_path, 6)::int, id,
+  INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at)
+  SELECT $1, (turn - 1) * $2::int + substr(encrypted_path, 6)::int, id, encrypted_path,
          CASE WHEN turn = $3::int AND is_deleted THEN 'delete' ELSE 'upsert' END, content_hash, 0,
          least(turn, version), now()
   FROM files, generate_series(1, $3::int) AS turn WHERE workspace_id = $1 ORDER BY 2`;

@@ -8,10 +8,10 @@ const dist = join(import.meta.dirname, '..', 'dist');
 const target = join(dist, 'service');
 
 /**
- * Other packages require the first two at run time: bundling them would load them twice. The third reads its
+ * Other packages require the first three at run time: bundling them would load them twice. The fourth reads its
  * package.json.
  */
-const LOADED_AS_THEY_ARE = ['pg', 'typeorm', 'ioredis'];
+const LOADED_AS_THEY_ARE = ['pg', 'pg-protocol', 'typeorm', 'ioredis'];
 
 /** Nest tries to load these if they are installed. */
 const NOT_USED = [
@@ -40,6 +40,7 @@ const bundle = await rolldown({
 await rm(target, { recursive: true, force: true });
 // V8 keeps the source of each file, with two bytes per character as soon as one is beyond Latin-1.
 await bundle.write({ dir: target, keepNames: true, sourcemap: true, charset: 'ascii', comments: false });
+await cp(join(dist, 'src/files/put-documents.sql'), join(target, 'put-documents.sql'));
 await cp(join(dist, 'src/pages/assets'), join(target, 'assets'), { recursive: true });
 await cp(join(dist, '../README.md'), join(target, 'assets/readme.md'));
 await writeFile(join(target, '.complete'), ''); // written last: an interrupted build is repeated

@@ -1,29 +1,29 @@
 // The node of one workspace, for scripts/engine-statements.mjs.
-import pg from 'pg';
 
 /** @returns what prepares statements on the tables of the workspace's shard, as the service does */
 export async function onlyNode(coordinator, url, workspaceId) {
   const { Shards } = await import('../dist/src/platform/database/distribution/shards.js');
-  const { FUNCTION_DEFINITIONS, shardFunction, shardStatement } =
-    await import('../dist/src/platform/database/distribution/shard-text.js');
+  const { NodePools } = await import('../dist/src/platform/database/distribution/node-pools.js');
+  const { guarded } = await import('../dist/src/platform/database/distribution/shard-router.js');
+  const { UPLOAD_FUNCTIONS } = await import('../dist/src/files/index.js');
   const shard = await new Shards(coordinator).of(workspaceId);
-  if (!shard) throw new Error('the engine knows no node for a workspace: has `npm run distribute` been run?');
-  const address = new URL(url);
-  address.hostname = shard.node.host;
-  address.port = String(shard.node.port);
-  const client = new pg.Client({ connectionString: address.href });
-  await client.connect();
-  await client.query('SET citus.enable_ddl_propagation = off');
-  const { rows } = await coordinator.query(FUNCTION_DEFINITIONS);
-  for (const { definition } of rows) await client.query(shardFunction(definition, shard));
-  const errorOf = async (text) => {
+  const settings = { coordinator, url, functions: [UPLOAD_FUNCTIONS], onPoolError: () => undefined };
+  const pools = new NodePools(settings);
+  const client = await pools.of(shard).connect();
+  const errorOf = async (statement) => {
     try {
-      await client.query(`PREPARE tried AS ${shardStatement(text, shard)}`);
+      const asked = await pools.textOn(client, shard, statement);
+      const { text } = statement.isOfWorkspace ? guarded(asked, shard) : asked;
+      await client.query(`PREPARE tried AS ${text}`);
       await client.query('DEALLOCATE tried');
       return null;
     } catch (error) {
       return error.message;
     }
   };
-  return { errorOf, end: () => client.end() };
+  const end = async () => {
+    client.release();
+    await pools.end();
+  };
+  return { errorOf, end };
 }

@@ -86,10 +86,11 @@ const results = await withService(async (service) => {
   );
   // The engine passes statements of the coordinator's own tables on to PostgreSQL as they are.
   const statements = knownStatements().filter(({ text }) => distributed.test(text));
-  for (const { name, text, onNodes, onShard } of statements.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    tries[name] = { hash: hashOf(onNodes ?? text), ...(await tried(client, onNodes ?? text)) };
-    if (onShard !== undefined)
-      tries[name].onItsNode = { hash: hashOf(onShard), error: await node.errorOf(onShard) };
+  for (const statement of statements.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const { name, onNodes, isOfWorkspace } = statement;
+    const { error, nodes } = await tried(client, onNodes);
+    tries[name] = { hash: hashOf(onNodes), nodes, error };
+    if (isOfWorkspace || error !== null) tries[name].onItsNode = { error: await node.errorOf(statement) };
   }
   await node.end();
   client.release();
@@ -97,8 +98,10 @@ const results = await withService(async (service) => {
 }, configuration);
 
 await writeFile(FILE, `${JSON.stringify(results, null, 2)}\n`);
-const failed = Object.entries(results)
-  .map(([name, { error, onItsNode }]) => [name, error ?? onItsNode?.error ?? null])
-  .filter(([, error]) => error !== null);
-console.log(`${Object.keys(results).length} statements, ${failed.length} fail`);
-for (const [name, error] of failed) console.log(`  ${name}: ${error}`);
+const faults = Object.entries(results).flatMap(([name, { error, onItsNode }]) =>
+  [
+    ['at the coordinator', error],
+    ['at its node', onItsNode?.error ?? null],
+  ].flatMap(([place, fault]) => (fault === null ? [] : [`  ${name} ${place}: ${fault}`])),
+);
+console.log([`${Object.keys(results).length} statements, ${faults.length} faults`, ...faults].join('\n'));

@@ -6,6 +6,7 @@
 // start proves nothing. Prints a table and exits with 1 when a fault survives. `--sound` plants nothing and expects
 // the same specs to pass.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -127,7 +128,8 @@ async function plant(mutant) {
     const path = join(copy, edit.file);
     const text = edited(await readFile(path, 'utf8'), edit);
     if (!edit.file.endsWith('.ts') && !edit.file.endsWith('.tsx')) {
-      await write(path, text); // runs without a build
+      await write(path, text); // runs without a build, except where that copies the file
+      if (existsSync(builtOf(edit.file))) await write(builtOf(edit.file), text);
       continue;
     }
     const { code } = transpiled(edit.file, text); // throws on invalid TypeScript

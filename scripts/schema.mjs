@@ -8,6 +8,7 @@ import { schemaText } from './schema-text.mjs';
 const FILE = new URL('../docs/reference/schema.sql', import.meta.url);
 
 const { createDataSource, migrate } = await import('../dist/src/platform/database/index.js');
+const { UPLOAD_FUNCTIONS } = await import('../dist/src/files/upload-functions.js');
 
 const dataDir = await mkdtemp(join(tmpdir(), 'schema-'));
 const server = await startEmbeddedDatabase(dataDir);
@@ -17,12 +18,12 @@ try {
     poolSize: 2,
     entities: [],
     onPoolError: (error) => console.error(error),
-    isUnhurried: true,
+    isWithoutTimeouts: true,
   });
   await source.initialize();
   let text;
   try {
-    await migrate(source);
+    await migrate(source, [UPLOAD_FUNCTIONS]);
     text = await schemaText((sql, values) => source.query(sql, values));
   } finally {
     await source.destroy();

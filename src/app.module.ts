@@ -7,7 +7,7 @@ import { AdminPagesModule } from './admin-pages/index.js';
 import { ApiDocsModule } from './api-docs/site/index.js';
 import { AssetsModule } from './assets/index.js';
 import { AuditModule } from './audit/index.js';
-import { AuthModule, type PasswordCost, PasswordCostModule, UserEntity } from './auth/index.js';
+import { AuthModule, type PasswordCost, PasswordCostModule } from './auth/index.js';
 import { AutomationModule } from './automation/index.js';
 import { BackupModule } from './backup/index.js';
 import { BatchesModule } from './batches/index.js';
@@ -16,7 +16,7 @@ import { CheckpointsModule } from './checkpoints/index.js';
 import { type Configuration, ConfigurationModule } from './config/index.js';
 import { DevicesModule } from './devices/index.js';
 import { ExportModule } from './export/index.js';
-import { FilesModule } from './files/index.js';
+import { FilesModule, UPLOAD_FUNCTIONS } from './files/index.js';
 import { SignInPagesModule } from './sign-in-pages/index.js';
 import { KeySlotsModule } from './key-slots/index.js';
 import { MailModule } from './mail/index.js';
@@ -48,7 +48,7 @@ import { RealtimeModule } from './realtime/index.js';
 import { RetentionModule } from './retention/index.js';
 import { SyncModule } from './sync/index.js';
 import { UsageModule } from './usage/index.js';
-import { WorkspaceEntity, WorkspacesModule } from './workspaces/index.js';
+import { WorkspacesModule } from './workspaces/index.js';
 
 export interface AppParts {
   readonly configuration: Configuration;
@@ -90,7 +90,7 @@ export class AppModule {
         ClockModule.with(clock),
         MetricsModule,
         HttpModule.with(inFlight),
-        DatabaseModule.with([UserEntity, WorkspaceEntity]),
+        DatabaseModule.with([UPLOAD_FUNCTIONS]),
         RedisModule,
         EventsModule,
         KillSwitchModule,

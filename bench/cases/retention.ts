@@ -96,8 +96,12 @@ const VERSIONS_SQL = `
   SELECT $1, id, file_id, turn, id, content_hash, 64, cursor, at FROM made ORDER BY cursor`;
 
 const CHANGES_SQL = `
-  INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
-  SELECT v.workspace_id, v.change_cursor, v.file_id, 'upsert', v.content_hash, 64, v.version, v.created_at
+  WITH heads AS (
+    UPDATE files f SET blob_id = v.blob_id FROM versions v
+    WHERE f.workspace_id = $1 AND v.workspace_id = $1 AND v.file_id = f.id AND v.version = f.version
+  )
+  INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at)
+  SELECT v.workspace_id, v.change_cursor, v.file_id, f.encrypted_path, 'upsert', v.content_hash, 64, v.version, v.created_at
   FROM versions v JOIN files f ON f.workspace_id = v.workspace_id AND f.id = v.file_id
   WHERE v.workspace_id = $1 AND f.encrypted_path LIKE 'old-%'`;
 

@@ -122,14 +122,14 @@ async function insertAlike(
        SELECT w, gen_random_uuid() AS file, n, ${path} AS path
        FROM unnest($1::uuid[]) AS w, generate_series(1, $3::int) AS n
      ), f AS (
-       INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-       SELECT w, file, path, $2, 0, 1, now(), now() FROM rows
+       INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, created_at, updated_at)
+       SELECT w, file, path, w, $2, 0, 1, now(), now() FROM rows
      ), v AS (
        INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, change_cursor, created_at)
        SELECT w, gen_random_uuid(), file, 1, w, $2, 0, n, now() FROM rows
      )
-     INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
-     SELECT w, n, file, 'upsert', $2, 0, 1, now() FROM rows`,
+     INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at)
+     SELECT w, n, file, path, 'upsert', $2, 0, 1, now() FROM rows`,
     [workspaceIds, EMPTY, files],
   );
   await database.query(

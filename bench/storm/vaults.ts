@@ -61,14 +61,14 @@ async function insertNotes(
        INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
        SELECT $1, id, 'live', 'inline', length(bytes), hash, bytes, now() FROM rows
      ), f AS (
-       INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-       SELECT $1, id, path, hash, length(bytes), 1, now(), now() FROM rows
+       INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, created_at, updated_at)
+       SELECT $1, id, path, id, hash, length(bytes), 1, now(), now() FROM rows
      ), v AS (
        INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, change_cursor, created_at)
        SELECT $1, id, id, 1, id, hash, length(bytes), n, now() FROM rows
      ), c AS (
-       INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
-       SELECT $1, n, id, 'upsert', hash, length(bytes), 1, now() FROM rows
+       INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at)
+       SELECT $1, n, id, path, 'upsert', hash, length(bytes), 1, now() FROM rows
      )
      UPDATE workspaces
      SET (head_cursor, live_files, document_bytes) = (SELECT max(n), max(n), sum(length(bytes)) FROM rows) WHERE id = $1`,

@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { byUser } from '../audit/index.js';
+import type { AccessToken } from '../auth/index.js';
 import { CurrentPrincipal, Interactive, type Principal, SCOPES } from '../access/index.js';
 import {
   arrayOf,
@@ -16,7 +17,7 @@ import {
   UUID,
 } from '../api-docs/index.js';
 import { JsonBody, sendJsonList } from '../platform/http/index.js';
-import { type AccessToken, AccessTokens, MintTokenRequest } from './access-tokens.service.js';
+import { AccessTokens, MintTokenRequest } from './access-tokens.service.js';
 
 interface AccessTokenWire {
   id: string;

@@ -1,10 +1,20 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { ArrayNotEmpty, IsArray, IsIn, IsOptional, isUUID, IsUUID } from 'class-validator';
+import { In, IsNull, LessThan, LessThanOrEqual, Not, Repository } from 'typeorm';
 import { type Principal, type Scope, SCOPES } from '../access/index.js';
 import { type Acting, AuditLog } from '../audit/index.js';
-import { Authenticator, generatePat, hashPat, lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
+import {
+  AccessToken,
+  Authenticator,
+  generatePat,
+  hashPat,
+  liveTokens,
+  lockOwnUser,
+  TOKEN_REVOKED,
+} from '../auth/index.js';
 import { Clock, parseInstant } from '../platform/clock/index.js';
-import { AFTER_ALL_IDS, Database, newId, pagesById, statement } from '../platform/database/index.js';
+import { AFTER_ALL_IDS, Database, newId, pagesById } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import {
   BadRequest,
@@ -39,69 +49,6 @@ export class MintTokenRequest {
   workspaceId?: string | null;
 }
 
-const COLUMNS = `id, name, scopes, workspace_id AS "workspaceId", created_at AS "createdAt", last_used_at AS "lastUsedAt",
-            expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
-
-/** $2: the time. */
-const IS_LIVE = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)';
-
-export const accessTokenStatements = {
-  /** Ids are UUIDv7: descending is newest first. */
-  page: statement(
-    'access_tokens.page',
-    `SELECT ${COLUMNS} FROM access_tokens WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
-  ),
-
-  live: statement(
-    'access_tokens.live',
-    `SELECT ${COLUMNS} FROM access_tokens WHERE user_id = $1 AND ${IS_LIVE} ORDER BY id DESC LIMIT $3`,
-  ),
-
-  /** $3: the maximum number of live tokens per user. */
-  isFull: statement(
-    'access_tokens.is_full',
-    `SELECT EXISTS (
-       SELECT 1 FROM access_tokens WHERE user_id = $1 AND ${IS_LIVE} OFFSET $3::integer - 1
-     ) AS "isFull"`,
-  ),
-
-  insert: statement(
-    'access_tokens.insert',
-    `INSERT INTO access_tokens (id, user_id, name, token_hash, scopes, workspace_id, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-  ),
-
-  /** Deletes ended tokens beyond the $3 newest, at most $4 at a time. */
-  forgetEnded: statement(
-    'access_tokens.forget_ended',
-    `DELETE FROM access_tokens WHERE id IN (
-       SELECT id FROM access_tokens WHERE user_id = $1 AND NOT (${IS_LIVE}) ORDER BY id DESC OFFSET $3 LIMIT $4
-     )`,
-  ),
-
-  /** Returns one row if the token exists, whether or not it was already revoked. */
-  revoke: statement(
-    'access_tokens.revoke',
-    `WITH revoked AS (
-       UPDATE access_tokens SET revoked_at = $3 WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL RETURNING id
-     )
-     SELECT name, EXISTS (SELECT 1 FROM revoked) AS "isNew" FROM access_tokens WHERE id = $2 AND user_id = $1`,
-  ),
-};
-
-/** A personal access token as its owner sees it. The service does not know the token itself: the row has its SHA-256. */
-export interface AccessToken {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  /** Null when the token is valid for all workspaces of its owner. */
-  readonly workspaceId: string | null;
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-}
-
 /** Who creates a token, and the session in which that happens: a token must not be made from one that has ended. */
 export type TokenOwner = Pick<Principal, 'userId' | 'sessionId'>;
 
@@ -122,6 +69,7 @@ const FORGOTTEN_AT_ONCE = 1_000;
 @Injectable()
 export class AccessTokens {
   constructor(
+    @InjectRepository(AccessToken) private readonly tokens: Repository<AccessToken>,
     private readonly database: Database,
     private readonly workspaces: Workspaces,
     private readonly authenticator: Authenticator,
@@ -134,13 +82,17 @@ export class AccessTokens {
   /** Newest first, revoked and expired ones included, page by page; never the tokens themselves. */
   list(userId: string): AsyncGenerator<AccessToken[], void> {
     return pagesById(AFTER_ALL_IDS, PAGE, (below) =>
-      this.database.run<AccessToken>(accessTokenStatements.page, [userId, below, PAGE]),
+      this.tokens.find({ where: { userId, id: LessThan(below) }, order: { id: 'DESC' }, take: PAGE }),
     );
   }
 
   /** The live tokens, newest first, at most `limit`. */
   live(userId: string, limit: number): Promise<AccessToken[]> {
-    return this.database.run<AccessToken>(accessTokenStatements.live, [userId, this.clock.now(), limit]);
+    return this.tokens.find({
+      where: { userId, ...liveTokens(this.clock.now()) },
+      order: { id: 'DESC' },
+      take: limit,
+    });
   }
 
   /**
@@ -163,9 +115,11 @@ export class AccessTokens {
     if (workspaceId) await this.workspaces.requireOwned(workspaceId, { userId, workspaceId: null });
 
     const raw = generatePat();
-    const token = {
+    const token: AccessToken = {
       id: newId(),
+      userId,
       name: request.name,
+      tokenHash: hashPat(raw),
       workspaceId,
       createdAt: now,
       lastUsedAt: null,
@@ -173,7 +127,7 @@ export class AccessTokens {
       revokedAt: null,
       scopes: [...new Set<Scope>(request.scopes ?? ['full'])],
     };
-    await this.insert(owner, token, hashPat(raw), by);
+    await this.insert(owner, token, by);
     return { token, raw };
   }
 
@@ -181,35 +135,47 @@ export class AccessTokens {
   async revoke(userId: string, id: string, by: Acting): Promise<void> {
     if (!isUUID(id)) throw new NotFound('token not found');
     await this.database.transaction(async (tx) => {
-      const values = [userId, id, this.clock.now()];
-      const [found] = await tx.run<{ name: string; isNew: boolean }>(accessTokenStatements.revoke, values);
+      const tokens = tx.manager.getRepository(AccessToken);
+      const found = await tokens.findOneBy({ id, userId });
       if (!found) throw new NotFound('token not found');
+      const { affected } = await tokens.update({ id, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
       const details = { name: found.name };
-      if (found.isNew) await this.audit.record({ action: 'token.revoked', userId, ...by, details }, tx);
+      if (affected === 1) await this.audit.record({ action: 'token.revoked', userId, ...by, details }, tx);
     });
     this.bus.publish({ topic: TOKEN_REVOKED, key: id });
   }
 
-  private async insert(owner: TokenOwner, token: AccessToken, hash: Buffer, by: Acting): Promise<void> {
-    const { userId } = owner;
-    const { id, name, scopes, workspaceId, createdAt, expiresAt } = token;
+  private async insert(owner: TokenOwner, token: AccessToken, by: Acting): Promise<void> {
+    const { userId, name, scopes, createdAt: now } = token;
     try {
       await this.database.transaction(async (tx) => {
+        const tokens = tx.manager.getRepository(AccessToken);
         await lockOwnUser(tx, userId);
         await this.authenticator.requireSession(owner, tx); // it cannot end before the token is committed
-        const cap = [userId, createdAt, MAX_LIVE];
-        const [found] = await tx.run<{ isFull: boolean }>(accessTokenStatements.isFull, cap);
-        if (found?.isFull)
+        if ((await tokens.countBy({ userId, ...liveTokens(now) })) >= MAX_LIVE)
           throw new Conflict(`a user can have at most ${MAX_LIVE} access tokens: revoke one first`);
-        const row = [id, userId, name, hash, scopes, workspaceId, createdAt, expiresAt];
-        await tx.run(accessTokenStatements.insert, row);
+        await tokens.insert(token);
         const details = { name, scopes: scopes.join(' ') };
         await this.audit.record({ action: 'token.minted', userId, ...by, details }, tx);
-        const surplus = [userId, createdAt, MAX_ENDED, FORGOTTEN_AT_ONCE];
-        await tx.run(accessTokenStatements.forgetEnded, surplus);
+        await deleteEnded(tokens, userId, now);
       });
     } catch (error) {
       throw notFoundIfPurged(error);
     }
   }
+}
+
+/** Deletes ended tokens beyond those that stay listed, at most FORGOTTEN_AT_ONCE. */
+async function deleteEnded(tokens: Repository<AccessToken>, userId: string, now: Date): Promise<void> {
+  const surplus = await tokens.find({
+    select: { id: true },
+    where: [
+      { userId, revokedAt: Not(IsNull()) },
+      { userId, expiresAt: LessThanOrEqual(now) },
+    ],
+    order: { id: 'DESC' },
+    skip: MAX_ENDED,
+    take: FORGOTTEN_AT_ONCE,
+  });
+  if (surplus.length > 0) await tokens.delete({ id: In(surplus.map(({ id }) => id)) });
 }

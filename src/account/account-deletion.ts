@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { type Acting, AuditLog } from '../audit/index.js';
-import { lockOwnUser, TOKEN_REVOKED } from '../auth/index.js';
+import { AccessToken, Invitation, lockOwnUser, TOKEN_REVOKED, UserEntity } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
@@ -19,7 +20,7 @@ interface Gone {
 /**
  * Deletes accounts in one transaction. Once it has committed, all tokens and passwords of the user are refused, the workspaces
  * are not found, and the email address is free. Remaining work is stored in rows, so that it survives a crash: deleted workspaces
- * are purged, owed cancellations are sent. It needs no node: marks of workspaces on nodes are owed like cancellations.
+ * are purged, owed cancellations are sent.
  */
 @Injectable()
 export class AccountDeletion {
@@ -34,12 +35,12 @@ export class AccountDeletion {
 
   /** @throws BadRequest unless `confirm` is the account's email address, Unauthorized when it has already been deleted */
   async delete(userId: string, confirm: string, by: Acting): Promise<void> {
-    const { workspaces, tokenIds } = await this.database.transaction((tx) =>
+    const { workspaces, tokenIds } = await this.database.sharedTransaction((tx) =>
       this.remove(tx, userId, confirm, by),
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
     this.outbox.settleSoon();
-    await this.workspaces.announceAll(workspaces);
+    this.workspaces.announceAll(workspaces);
   }
 
   /**
@@ -48,18 +49,22 @@ export class AccountDeletion {
    */
   private async remove(tx: Tx, userId: string, confirm: string, by: Acting): Promise<Gone> {
     const now = this.clock.now();
-    const [user] = await tx.run<{ email: string }>(accountStatements.email, [userId]);
+    const users = tx.manager.getRepository(UserEntity);
+    const user = await users.findOneBy({ id: userId });
     if (!user) throw new Unauthorized();
     if (confirm.trim().toLowerCase() !== user.email.toLowerCase())
       throw new BadRequest('confirm must be the email address of the account');
 
     const early = await this.workspaces.markAllOf(tx, userId, now);
     await lockOwnUser(tx, userId);
+    const { email } = await users.findOneByOrFail({ id: userId }); // it may have changed before the lock
     const late = await this.workspaces.markAllOf(tx, userId, now);
-    const tokens = await tx.run<{ id: string }>(accountStatements.tokenIds, [userId]);
+    const ofUser = { userId, revokedAt: IsNull() }; // the sockets of revoked tokens are already closed
+    const tokens = await tx.manager.getRepository(AccessToken).findBy(ofUser);
     await tx.run(accountStatements.oweCancellation, [userId, now]);
-    await tx.run(accountStatements.forgetInvitation, [userId]);
-    await tx.run(accountStatements.deleteUser, [userId]);
+    await tx.manager.getRepository(Invitation).delete({ email: email.toLowerCase() });
+    // Also deletes sessions, passwords, tokens, devices, subscription and quota, by their foreign keys.
+    await users.delete({ id: userId });
     await this.audit.anonymize({ userId, email: user.email }, tx);
     await this.audit.record({ action: 'account.deleted', userId, ...by }, tx);
     return { workspaces: [...early, ...late], tokenIds: tokens.map(({ id }) => id) };

@@ -15,23 +15,20 @@ import { type Subscription, Subscriptions } from '../billing/index.js';
 import { type Device, Devices } from '../devices/index.js';
 import { DocumentQuota, type DocumentUsage } from '../files/index.js';
 import type { MutableNotice } from '../notices/index.js';
-import { Database } from '../platform/database/index.js';
 import { NoticesForm } from './notices-form.js';
 import { TokenForms, type TokenOverview } from './token-forms.js';
-import { WorkspaceForms, type WorkspaceList } from './workspace-forms.js';
+import { type ListedWorkspace, WorkspaceForms } from './workspace-forms.js';
 
 /** Storage usage of an account. */
 interface StoredThings {
-  /** Undefined while a node with some of the workspaces is away: a sum without them would be wrong. */
-  readonly documents: DocumentUsage | undefined;
+  readonly documents: DocumentUsage;
   readonly storage: StorageUsage;
-  readonly listed: WorkspaceList;
+  readonly listed: readonly ListedWorkspace[];
 }
 
 @Injectable()
 export class StorageOverview {
   constructor(
-    private readonly database: Database,
     private readonly documents: DocumentQuota,
     private readonly assets: StorageQuota,
     private readonly workspaceForms: WorkspaceForms,
@@ -39,10 +36,11 @@ export class StorageOverview {
 
   /** Sequential: a page must not take several connections at once. */
   async of(userId: string): Promise<StoredThings> {
-    const listed = await this.workspaceForms.list(userId);
-    const usage = (): Promise<DocumentUsage> => this.documents.usage(userId);
-    const documents = listed.away.length > 0 ? undefined : await this.database.unlessAway(usage, undefined);
-    return { documents, storage: await this.assets.usage(userId), listed };
+    return {
+      documents: await this.documents.usage(userId),
+      storage: await this.assets.usage(userId),
+      listed: await this.workspaceForms.list(userId),
+    };
   }
 }
 

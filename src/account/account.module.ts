@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccessTokensModule } from '../access-tokens/index.js';
 import { AssetsModule } from '../assets/index.js';
-import { AuthModule } from '../auth/index.js';
+import { AuthModule, Invitation } from '../auth/index.js';
 import { BillingModule } from '../billing/index.js';
 import { DevicesModule } from '../devices/index.js';
 import { ExportModule } from '../export/index.js';
@@ -32,6 +33,7 @@ import { InvitationMails } from './invitation-mails.js';
 import { InvitationController } from './invitation.controller.js';
 import { Invitations } from './invitations.js';
 import { NoticesForm } from './notices-form.js';
+import { OwedCancellation } from './owed-cancellation.entity.js';
 import { PasswordForm } from './password-form.js';
 import { ProfileForms } from './profile-forms.js';
 import { TokenForms } from './token-forms.js';
@@ -50,6 +52,7 @@ import { WorkspaceForms } from './workspace-forms.js';
     MailModule,
     NoticesModule,
     PagesModule,
+    TypeOrmModule.forFeature([Invitation, OwedCancellation]),
     WorkspacesModule,
   ],
   controllers: [

@@ -1,50 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-
-/** The columns of a listed account; `u` is its row in `users`. */
-const ACCOUNT = `
-  u.id, u.email, u.name, u.created_at AS "createdAt", u.suspended_at AS "suspendedAt", u.promoted_at AS "promotedAt",
-  greatest(
-    (SELECT max(updated_at) FROM auth_sessions WHERE user_id = u.id),
-    (SELECT max(last_used_at) FROM access_tokens WHERE user_id = u.id),
-    (SELECT max(last_seen_at) FROM devices WHERE user_id = u.id)
-  ) AS "lastSeenAt",
-  coalesce((SELECT used_bytes FROM storage_accounts WHERE user_id = u.id), 0) AS "assetBytes"`;
-
-const accountsStatements = {
-  /**
-   * Up to $1 accounts in the order of their addresses, above $2; with $3, only those with that text in address or name. Scans the
-   * index on addresses, so a page costs no more with 100,000 accounts.
-   */
-  page: statement(
-    'accounts.page',
-    `SELECT ${ACCOUNT} FROM users u
-     WHERE email > $2
-       AND ($3 = '' OR strpos(lower(email), lower($3)) > 0 OR strpos(lower(name), lower($3)) > 0)
-     ORDER BY email LIMIT $1`,
-  ),
-
-  /** One account, with the credentials that are valid at $2. */
-  one: statement(
-    'accounts.one',
-    `SELECT ${ACCOUNT},
-       (SELECT count(*)::int FROM auth_sessions WHERE user_id = u.id AND expires_at > $2) AS sessions,
-       (SELECT count(*)::int FROM access_tokens
-        WHERE user_id = u.id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)) AS tokens,
-       (SELECT count(*)::int FROM devices WHERE user_id = u.id) AS devices,
-       EXISTS (SELECT 1 FROM auth_accounts WHERE user_id = u.id AND provider_id LIKE 'oidc:%') AS "isLinked"
-     FROM users u WHERE u.id = $1`,
-  ),
-
-  /** What the accounts $1 have in their workspaces; no row for one without any. */
-  held: statement(
-    'accounts.held',
-    `SELECT user_id AS "userId", count(*)::int AS workspaces, sum(document_bytes)::bigint AS "documentBytes"
-     FROM workspaces WHERE user_id = ANY ($1::uuid[]) AND deleted_at IS NULL GROUP BY user_id`,
-  ),
-};
+import { accountsStatements } from './account.queries.js';
 
 /** An account as the operator sees it. */
 export interface ListedAccount {

@@ -1,18 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { PaymentProvider, type ProviderIds, ProviderRefusal } from '../billing/index.js';
+import { InjectRepository } from '@nestjs/typeorm';
+import { MoreThan, Repository } from 'typeorm';
+import { PaymentProvider, ProviderRefusal } from '../billing/index.js';
 import { CoalescingRunner } from '../platform/async/index.js';
-import { Database } from '../platform/database/index.js';
 import { Log, requestScope } from '../platform/log/index.js';
-import { accountStatements } from './account.queries.js';
+import { OwedCancellation } from './owed-cancellation.entity.js';
 
 const BATCH = 100;
 
 /** After this many consecutive outages of the provider, the remaining requests would fail too. */
 const GIVE_UP_AFTER = 5;
-
-interface Owed extends ProviderIds {
-  readonly id: number;
-}
 
 /**
  * Subscriptions of deleted accounts that must still be cancelled at the payment provider. Deleting an account does not wait for
@@ -26,7 +23,7 @@ export class CancellationOutbox {
   private lastPass: Promise<void> | undefined;
 
   constructor(
-    private readonly database: Database,
+    @InjectRepository(OwedCancellation) private readonly owed: Repository<OwedCancellation>,
     private readonly provider: PaymentProvider,
     private readonly log: Log,
   ) {}
@@ -59,7 +56,7 @@ export class CancellationOutbox {
     return counts;
   }
 
-  private async settleOne(owed: Owed): Promise<ProviderRefusal | undefined> {
+  private async settleOne(owed: OwedCancellation): Promise<ProviderRefusal | undefined> {
     try {
       await this.provider.cancelAndDeleteCustomer(owed);
     } catch (err) {
@@ -67,13 +64,17 @@ export class CancellationOutbox {
       this.log.warn({ err }, 'could not cancel at the payment provider; it is retried every night');
       return err;
     }
-    await this.database.run(accountStatements.settle, [owed.id]);
+    await this.owed.delete({ id: owed.id });
     return undefined;
   }
 
-  private async *all(): AsyncGenerator<Owed, void> {
+  private async *all(): AsyncGenerator<OwedCancellation, void> {
     for (let above: number | undefined = 0; above !== undefined;) {
-      const page: Owed[] = await this.database.run<Owed>(accountStatements.owed, [above, BATCH]);
+      const page: OwedCancellation[] = await this.owed.find({
+        where: { id: MoreThan(above) },
+        order: { id: 'ASC' },
+        take: BATCH,
+      });
       yield* page;
       above = page.at(-1)?.id;
     }

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { createHash } from 'node:crypto';
+import { type FindOptionsWhere, MoreThan, Repository } from 'typeorm';
 import { type Acting, AuditLog } from '../audit/index.js';
-import { EMAIL_RULE, isEmailAddress } from '../auth/index.js';
+import { EMAIL_RULE, Invitation, isEmailAddress, Users } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
+import { accountStatements } from './account.queries.js';
 import { InvitationMails, type InvitationOfLink } from './invitation-mails.js';
-import { invitationStatements } from './invitations.queries.js';
 
 /** How long an invitation can be accepted. */
 const VALID_MS = 7 * 24 * 60 * 60_000;
@@ -14,11 +16,7 @@ const VALID_MS = 7 * 24 * 60 * 60_000;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** An invitation that was not accepted yet. */
-export interface OpenInvitation {
-  readonly email: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-}
+export type OpenInvitation = Readonly<Pick<Invitation, 'email' | 'createdAt' | 'expiresAt'>>;
 
 /** A new invitation. The link is a secret: the database has a hash of its token. */
 export interface NewInvitation {
@@ -42,6 +40,8 @@ export type InvitationFault = 'unknown' | 'taken';
 @Injectable()
 export class Invitations {
   constructor(
+    @InjectRepository(Invitation) private readonly invitations: Repository<Invitation>,
+    private readonly users: Users,
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly audit: AuditLog,
@@ -60,7 +60,8 @@ export class Invitations {
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + VALID_MS);
     await this.database.transaction(async (tx) => {
-      await tx.run(invitationStatements.invite, [email, hashOf(token), now, expiresAt]);
+      const invitation = { email, tokenHash: hashOf(token), createdAt: now, expiresAt };
+      await tx.manager.getRepository(Invitation).upsert(invitation, ['email']);
       await this.audit.recordOfService({ action: 'account.invited', ...by, details: { email } }, tx);
       await this.mails.queue(id, email, tx);
     });
@@ -71,22 +72,27 @@ export class Invitations {
   async invitable(address: string): Promise<string> {
     if (!isEmailAddress(address)) throw new BadRequest(`email ${EMAIL_RULE}`);
     const email = address.toLowerCase();
-    if ((await this.database.run(invitationStatements.hasAccount, [email])).length > 0)
-      throw new Conflict(`there is an account ${email} already`);
+    if (await this.users.findByEmail(email)) throw new Conflict(`there is an account ${email} already`);
     return email;
   }
 
   /** The open invitations, newest first, at most `limit`. */
   open(limit: number): Promise<OpenInvitation[]> {
-    return this.database.run<OpenInvitation>(invitationStatements.open, [this.clock.now(), limit]);
+    return this.invitations.find({
+      select: { email: true, createdAt: true, expiresAt: true },
+      where: { expiresAt: MoreThan(this.clock.now()) },
+      order: { expiresAt: 'DESC', email: 'ASC' },
+      take: limit,
+    });
   }
 
   /** @throws NotFound unless the address has an open invitation */
   async revoke(address: string, by: Acting): Promise<void> {
     const email = address.toLowerCase();
     await this.database.transaction(async (tx) => {
-      const revoked = await tx.run(invitationStatements.revoke, [email, this.clock.now()]);
-      if (revoked.length === 0) throw new NotFound(`there is no open invitation of ${email}`);
+      const open = { email, expiresAt: MoreThan(this.clock.now()) };
+      const { affected } = await tx.manager.getRepository(Invitation).delete(open);
+      if (affected === 0) throw new NotFound(`there is no open invitation of ${email}`);
       await this.audit.recordOfService({ action: 'invitation.revoked', ...by, details: { email } }, tx);
     });
   }
@@ -104,22 +110,29 @@ export class Invitations {
   ): Promise<{ email: string } | InvitationFault> {
     const now = this.clock.now();
     return this.database.transaction(async (tx) => {
+      const invitations = tx.manager.getRepository(Invitation);
+      const link = behind(token, now);
+      const used = await invitations.findOneBy(link);
       // Of requests with the same link, the first one deletes the row, on any number of instances.
-      const [used] = await tx.run<{ email: string }>(invitationStatements.use, [hashOf(token), now]);
-      if (!used) return 'unknown';
+      if (!used || (await invitations.delete(link)).affected === 0) return 'unknown';
       const { email } = used;
-      const [user] = await tx.run<{ id: string }>(invitationStatements.createUser, [email, name, now]);
+      const values = [email, name, passwordHash, now];
+      const [user] = await tx.run<{ id: string }>(accountStatements.join, values);
       if (!user) return 'taken';
-      await tx.run(invitationStatements.addPassword, [user.id, passwordHash, now]);
       await this.audit.record({ action: 'account.joined', userId: user.id, ...by }, tx);
       return { email };
     });
   }
 
   private async find(token: string): Promise<InvitationOfLink | undefined> {
-    const values = [hashOf(token), this.clock.now()];
-    return (await this.database.run<InvitationOfLink>(invitationStatements.find, values))[0];
+    return (await this.invitations.findOneBy(behind(token, this.clock.now()))) ?? undefined;
   }
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/** The open invitation of a link. */
+const behind = (token: string, now: Date): FindOptionsWhere<Invitation> => ({
+  tokenHash: hashOf(token),
+  expiresAt: MoreThan(now),
+});

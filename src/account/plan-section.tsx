@@ -34,19 +34,12 @@ export function PlanSection({ overview, csrfToken, hasBilling }: AccountPageProp
       )}
       <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
       {storage.locked && <p class="hint">Storage is locked: no attachments can be added.</p>}
-      {documents ? (
-        <Bar
-          label="Storage in use for notes and files"
-          what="for notes and files, with their history"
-          usedBytes={documents.usedBytes}
-          quotaBytes={documents.quotaBytes || null}
-        />
-      ) : (
-        <p class="hint">
-          How much is in use for notes and files is not known at the moment: some{' '}
-          <a href="#workspaces">workspaces</a> are out of reach.
-        </p>
-      )}
+      <Bar
+        label="Storage in use for notes and files"
+        what="for notes and files, with their history"
+        usedBytes={documents.usedBytes}
+        quotaBytes={documents.quotaBytes || null}
+      />
     </section>
   );
 }

@@ -3,7 +3,7 @@ import type { Acting } from '../audit/index.js';
 import type { Form } from '../pages/index.js';
 import { BadRequest } from '../platform/http/index.js';
 import { Database } from '../platform/database/index.js';
-import { WorkspaceCatalogue, Workspaces, WorkspacesOfUser } from '../workspaces/index.js';
+import { Workspaces, WorkspacesOfUser } from '../workspaces/index.js';
 import { accountStatements } from './account.queries.js';
 
 /** How many workspaces are listed. */
@@ -30,13 +30,6 @@ export interface ListedWorkspace {
   readonly changedAt: Date | null;
 }
 
-/** The workspaces as the page lists them. */
-export interface WorkspaceList {
-  readonly reachable: readonly ListedWorkspace[];
-  /** Workspaces on a node that is away. Empty on one server. */
-  readonly away: readonly { readonly id: string; readonly name: string }[];
-}
-
 /** A new name of a workspace that was not accepted. */
 export interface RejectedWorkspaceName {
   readonly id: string;
@@ -57,33 +50,17 @@ export class WorkspaceForms {
   constructor(
     private readonly database: Database,
     private readonly workspaces: Workspaces,
-    private readonly catalogue: WorkspaceCatalogue,
     private readonly workspacesOfUser: WorkspacesOfUser,
   ) {}
 
   /** The newest ones. */
-  async list(userId: string): Promise<WorkspaceList> {
-    const ids = await this.catalogue.idsOf(this.database, userId);
-    if (!ids) {
-      const values = [userId, MOST_WORKSPACES, MOST_COUNTED];
-      return { reachable: await this.database.run(accountStatements.workspaces, values), away: [] };
-    }
-    const reachable: ListedWorkspace[] = [];
-    const away: string[] = [];
-    for (const id of ids.slice(-MOST_WORKSPACES).reverse()) {
-      const found = await this.database.unlessAway(() => this.read(id), undefined);
-      if (found) reachable.push(...found);
-      else away.push(id);
-    }
-    return { reachable, away: away.length === 0 ? [] : await this.named(userId, away) };
-  }
-
-  private read(id: string): Promise<ListedWorkspace[]> {
-    return this.database.run(accountStatements.workspaceOnNode, [id, MOST_COUNTED]);
-  }
-
-  private async named(userId: string, ids: readonly string[]): Promise<WorkspaceList['away']> {
-    return [...(await this.workspacesOfUser.names(userId, ids))].map(([id, name]) => ({ id, name }));
+  async list(userId: string): Promise<ListedWorkspace[]> {
+    const listed: ListedWorkspace[] = [];
+    for (const { id } of await this.workspacesOfUser.newest(userId, MOST_WORKSPACES))
+      listed.push(
+        ...(await this.database.run<ListedWorkspace>(accountStatements.workspace, [id, MOST_COUNTED])),
+      );
+    return listed;
   }
 
   /** Changes the name, or returns what is wrong with it. @throws NotFound unless it is a workspace of the user */

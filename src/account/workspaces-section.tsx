@@ -4,32 +4,20 @@ import type { AccountPageProps } from './account-page-props.js';
 import { type ListedWorkspace, MOST_COUNTED, MOST_WORKSPACES } from './workspace-forms.js';
 
 export function WorkspacesSection(props: AccountPageProps): VNode {
-  const { reachable, away } = props.overview.listed;
-  const count = reachable.length + away.length;
+  const { listed } = props.overview;
   return (
     <section aria-labelledby="workspaces">
       <h2 id="workspaces">Workspaces</h2>
-      {count === 0 && <p class="hint">There is no workspace yet. An app makes one.</p>}
-      {count === MOST_WORKSPACES && (
+      {listed.length === 0 && <p class="hint">There is no workspace yet. An app makes one.</p>}
+      {listed.length === MOST_WORKSPACES && (
         <p class="hint">Showing the newest {MOST_WORKSPACES}. There may be more.</p>
       )}
       <ul class="things">
-        {reachable.map((workspace) => (
+        {listed.map((workspace) => (
           <li key={workspace.id} class="stacked">
             <WorkspaceFacts workspace={workspace} />
             <RenameForm {...props} workspace={workspace} />
             <DeletionForm {...props} workspace={workspace} />
-          </li>
-        ))}
-        {away.map(({ id, name }) => (
-          <li key={id} class="stacked">
-            <div>
-              <p>{name}</p>
-              <p class="hint">
-                Out of reach at the moment, so its figures are missing. Nothing is lost: try again in some
-                minutes.
-              </p>
-            </div>
           </li>
         ))}
       </ul>

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountModule } from '../account/index.js';
 import { AssetsModule } from '../assets/index.js';
 import { AuthModule } from '../auth/index.js';
@@ -12,6 +13,7 @@ import { AccountPages } from './account-pages.js';
 import { AccountsController } from './accounts.controller.js';
 import { AdminDoor } from './admin-door.js';
 import { AuditController } from './audit.controller.js';
+import { DoctorRun } from './doctor-run.entity.js';
 import { DoctorRuns } from './doctor-runs.js';
 import { InvitationsController } from './invitations.controller.js';
 import { RecoveryActions } from './recovery-actions.js';
@@ -20,7 +22,16 @@ import { ServiceStatusOverview } from './service-status.js';
 
 /** The pages for administrators, at /admin. */
 @Module({
-  imports: [AccountModule, AssetsModule, AuthModule, BillingModule, FilesModule, HealthModule, PagesModule],
+  imports: [
+    AccountModule,
+    AssetsModule,
+    AuthModule,
+    BillingModule,
+    FilesModule,
+    HealthModule,
+    PagesModule,
+    TypeOrmModule.forFeature([DoctorRun]),
+  ],
   controllers: [AccountsController, InvitationsController, ServiceController, AuditController],
   providers: [
     AccessActions,

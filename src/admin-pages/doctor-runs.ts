@@ -1,56 +1,23 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, IsNull, MoreThan, Repository } from 'typeorm';
 import { type Acting, AuditLog } from '../audit/index.js';
 import { Clock, drained } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { Doctor, type Finding } from '../platform/doctor/index.js';
 import { Conflict } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
+import { adminPagesStatements } from './admin-pages.queries.js';
+import { DoctorRun } from './doctor-run.entity.js';
 
-/** Key of the advisory lock that serializes starts. */
-const START = 7_325_190_037;
-
-const statements = {
-  /** Keeps the last runs, and starts none beside one that began after $2: an earlier one was interrupted. */
-  start: statement(
-    'doctor_runs.start',
-    `WITH forgotten AS (
-       DELETE FROM doctor_runs WHERE id IN (SELECT id FROM doctor_runs ORDER BY id DESC OFFSET 9)
-     )
-     INSERT INTO doctor_runs (started_at)
-     SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM doctor_runs WHERE ended_at IS NULL AND started_at > $2)
-     RETURNING id`,
-  ),
-
-  lock: statement('doctor_runs.lock', `SELECT pg_advisory_xact_lock(${START})`),
-
-  end: statement(
-    'doctor_runs.end',
-    'UPDATE doctor_runs SET ended_at = $2, found = $3, findings = $4::jsonb, error = $5 WHERE id = $1',
-  ),
-
-  last: statement(
-    'doctor_runs.last',
-    `SELECT started_at AS "startedAt", ended_at AS "endedAt", found, findings, error
-     FROM doctor_runs ORDER BY id DESC LIMIT 1`,
-  ),
-};
+/** Earlier runs that stay beside a new one. */
+const KEPT = 9;
 
 /** Findings beyond this are counted, but not listed. */
 const LISTED = 100;
 
 /** A run without an end that is older than this belongs to a process that ended. */
 const LONGEST_MS = 6 * 60 * 60_000;
-
-/** A check of the stored data. */
-export interface DoctorRun {
-  readonly startedAt: Date;
-  /** Null while it runs. */
-  readonly endedAt: Date | null;
-  readonly found: number | null;
-  readonly findings: readonly Finding[];
-  /** Why it did not end. */
-  readonly error: string | null;
-}
 
 /** The doctor's read-only check, in the background of this instance; its result is in the database, for all instances. */
 @Injectable()
@@ -60,6 +27,7 @@ export class DoctorRuns implements BeforeApplicationShutdown, OnApplicationShutd
   private isStopping = false;
 
   constructor(
+    @InjectRepository(DoctorRun) private readonly runs: Repository<DoctorRun>,
     private readonly database: Database,
     private readonly doctor: Doctor,
     private readonly audit: AuditLog,
@@ -71,10 +39,15 @@ export class DoctorRuns implements BeforeApplicationShutdown, OnApplicationShutd
   async start(by: Acting): Promise<void> {
     const now = this.clock.now();
     const id = await this.database.transaction(async (tx) => {
-      await tx.run(statements.lock, []);
-      const values = [now, new Date(now.getTime() - LONGEST_MS)];
-      const [run] = await tx.run<{ id: number }>(statements.start, values);
-      if (!run) throw new Conflict('a check is running; its result appears here when it has ended');
+      await tx.run(adminPagesStatements.lockStart, []);
+      const runs = tx.manager.getRepository(DoctorRun);
+      const since = new Date(now.getTime() - LONGEST_MS);
+      if (await runs.existsBy({ endedAt: IsNull(), startedAt: MoreThan(since) }))
+        throw new Conflict('a check is running; its result appears here when it has ended');
+      const old = await runs.find({ select: { id: true }, order: { id: 'DESC' }, skip: KEPT });
+      await runs.delete({ id: In(old.map(({ id }) => id)) });
+      const run = runs.create({ startedAt: now });
+      await runs.insert(run);
       await this.audit.recordOfService({ action: 'doctor.run', ...by }, tx);
       return run.id;
     });
@@ -84,7 +57,7 @@ export class DoctorRuns implements BeforeApplicationShutdown, OnApplicationShutd
   }
 
   async last(): Promise<DoctorRun | undefined> {
-    const [run] = await this.database.run<DoctorRun>(statements.last, []);
+    const [run] = await this.runs.find({ order: { id: 'DESC' }, take: 1 });
     return run;
   }
 
@@ -112,6 +85,6 @@ export class DoctorRuns implements BeforeApplicationShutdown, OnApplicationShutd
       this.log.warn({ err }, 'the check of the stored data failed');
       error = 'The check did not reach its end. The log says why.';
     }
-    await this.database.run(statements.end, [id, this.clock.now(), found, JSON.stringify(findings), error]);
+    await this.runs.update({ id }, { endedAt: this.clock.now(), found, findings, error });
   }
 }

@@ -1,16 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { VERSION } from '../config/index.js';
 import { type Readiness, ReadinessCheck } from '../health/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { type JobRun, JobRuns } from '../platform/jobs/index.js';
 import { type Mode, KillSwitch } from '../platform/kill-switch/index.js';
 import { Queues } from '../platform/limits/index.js';
-
-/** Leases use the database clock. */
-const instances = statement(
-  'service_status.instances',
-  'SELECT count(*)::integer AS instances FROM instances WHERE alive_until > statement_timestamp()',
-);
+import { adminPagesStatements } from './admin-pages.queries.js';
 
 const RUNS = 60;
 
@@ -39,7 +34,7 @@ export class ServiceStatusOverview {
   ) {}
 
   async now(): Promise<ServiceStatus> {
-    const [running] = await this.database.run<{ instances: number }>(instances, []);
+    const [running] = await this.database.run<{ instances: number }>(adminPagesStatements.instances, []);
     return {
       version: VERSION,
       readiness: await this.readiness.look(),

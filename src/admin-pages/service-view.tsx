@@ -3,7 +3,7 @@ import { SelectField, Time } from '../pages/index.js';
 import type { JobRun } from '../platform/jobs/index.js';
 import { type Mode, MODES } from '../platform/kill-switch/index.js';
 import { AdminForm, Facts } from './admin-layout.js';
-import type { DoctorRun } from './doctor-runs.js';
+import type { DoctorRun } from './doctor-run.entity.js';
 import type { ServiceStatus } from './service-status.js';
 
 interface ServiceProps {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { configurationOfProcess, OperatorError } from '../config/index.js';
+import { UPLOAD_FUNCTIONS } from '../files/index.js';
 import { distributeDatabase } from '../platform/database/index.js';
 import { refusePasswordIn } from './password-in-arguments.js';
 
@@ -31,7 +32,8 @@ async function main(): Promise<void> {
   if (!url)
     throw new OperatorError('--database-url or DATABASE_URL is needed: the address of the coordinator.');
   const isDryRun = values['dry-run'];
-  const count = await distributeDatabase(url, { isDryRun, onStep: console.log });
+  const functions = [UPLOAD_FUNCTIONS];
+  const count = await distributeDatabase(url, { isDryRun, functions, onStep: console.log });
   if (count === 0) console.log('Nothing to do: all tables are distributed.');
   else console.log(isDryRun ? `${count} steps would be done; nothing was changed.` : `${count} steps done.`);
 }

@@ -3,18 +3,14 @@ import { Clock } from '../platform/clock/index.js';
 import { Database, isUnanswered, type Tx, type WorkspaceTx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound, ServiceUnavailable } from '../platform/http/index.js';
-import { Blobs, type StagedBlob } from '../storage/index.js';
-import { ASSETS } from '../workspaces/index.js';
+import { BlobEntity, Blobs, type StagedBlob } from '../storage/index.js';
+import { ASSETS, lockWorkspaceRow } from '../workspaces/index.js';
+import { Asset } from './asset.entity.js';
+import { AssetIdempotencyKey } from './asset-idempotency-key.entity.js';
 import { assetStatements } from './assets.queries.js';
 import { oldestValidKey } from './idempotency-keys.js';
 import { StorageQuota } from './storage-quota.js';
 import type { UploadBody } from './upload-body.js';
-
-interface WorkspaceRow {
-  /** Null when the account, and the workspace with it, is deleted. */
-  readonly ownerId: string | null;
-  readonly isDeleted: boolean;
-}
 
 /**
  * Locks a workspace until the transaction ends, using the same row that writers of its log lock. Every writer of its
@@ -24,10 +20,10 @@ interface WorkspaceRow {
  * @throws NotFound when the workspace has been deleted
  */
 export async function lockWorkspace(tx: WorkspaceTx, workspaceId: string): Promise<string> {
-  const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
-  if (!workspace || workspace.isDeleted || workspace.ownerId === null)
+  const workspace = await lockWorkspaceRow(tx, workspaceId);
+  if (!workspace || workspace.isDeleted || workspace.userId === null)
     throw new NotFound('workspace not found');
-  return workspace.ownerId;
+  return workspace.userId;
 }
 
 /**
@@ -35,8 +31,7 @@ export async function lockWorkspace(tx: WorkspaceTx, workspaceId: string): Promi
  * gone, undefined that its row is gone.
  */
 export async function lockWorkspaceForPurge(tx: Tx, workspaceId: string): Promise<string | null | undefined> {
-  const [workspace] = await tx.run<WorkspaceRow>(assetStatements.lockWorkspace, [workspaceId]);
-  return workspace?.ownerId;
+  return (await lockWorkspaceRow(tx, workspaceId))?.userId;
 }
 
 /** An upload without its bytes. */
@@ -138,21 +133,35 @@ export class AssetUploads {
   /** Returns false when the sweeper has removed the staged row. */
   private async insert(tx: Tx, asset: NewAsset): Promise<boolean> {
     if (!this.database.isDistributed) return (await tx.run(assetStatements.create, asset)).length > 0;
-    const [workspaceId, token, key, blobId, size, sha256, bytes, now] = asset;
-    const stored = bytes
-      ? await tx.run(assetStatements.inlineOnNode, [workspaceId, blobId, size, sha256, bytes, now])
-      : await tx.run(assetStatements.storedOnNode, [workspaceId, blobId, size, sha256]);
-    if (stored.length === 0) return false;
-    const [revised] = await tx.run<{ revision: number }>(assetStatements.reviseOnNode, [workspaceId]);
-    if (!revised) throw new Error('the workspace was not locked');
-    if (key !== null) await tx.run(assetStatements.rememberOnNode, [workspaceId, key, token, now]);
-    await tx.run(assetStatements.insertOnNode, [workspaceId, token, blobId, size, revised.revision, now]);
-    return true;
+    return insertInSteps(tx, asset);
   }
 }
 
 /** The values of `assetStatements.create`. */
 type NewAsset = [string, string, string | null, string, number, string, Buffer | null, Date];
+
+/**
+ * As `assetStatements.create`, for a node: the engine would compute an INSERT from another part of a statement on the coordinator,
+ * and ask all nodes for it.
+ */
+async function insertInSteps(tx: Tx, asset: NewAsset): Promise<boolean> {
+  const [workspaceId, token, key, blobId, size, sha256, bytes, now] = asset;
+  const { manager } = tx;
+  const blobs = manager.getRepository(BlobEntity);
+  const blob = { workspaceId, id: blobId };
+  const stored = { state: 'live', size, sha256 } as const;
+  if (bytes) await blobs.insert({ ...blob, ...stored, location: 'inline', bytes, createdAt: now });
+  else if ((await blobs.update({ ...blob, state: 'staged' }, stored)).affected !== 1) return false;
+  const [revised] = await tx.run<{ revision: number }>(assetStatements.reviseOnNode, [workspaceId]);
+  if (!revised) throw new Error('the workspace was not locked');
+  if (key !== null) {
+    const used = { workspaceId, key, token, createdAt: now };
+    await manager.getRepository(AssetIdempotencyKey).upsert(used, ['workspaceId', 'key']);
+  }
+  const { revision } = revised;
+  await manager.getRepository(Asset).insert({ workspaceId, token, blobId, size, revision, uploadedAt: now });
+  return true;
+}
 
 /** Asset rule 3. The key is checked first, because a repeated upload finds its own token taken. */
 function judge(state: UploadState | undefined, token: string): Verdict {

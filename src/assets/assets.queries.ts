@@ -1,22 +1,16 @@
 import { ofWorkspace, statement } from '../platform/database/index.js';
 
 export const assetStatements = {
-  /** A deleted workspace keeps its row until it is empty. */
-  lockWorkspace: statement(
-    'assets.lock_workspace',
-    `SELECT user_id AS "ownerId", deleted_at IS NOT NULL AS "isDeleted" FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`,
-  ),
-
   /**
    * Up to $4 assets after the one at $2 and $3, newest first. One row without a token when there are none; no row
    * when the workspace does not exist.
    */
   page: ofWorkspace(
     'assets.page',
-    `SELECT page.* FROM workspaces w
+    `SELECT page.* FROM {workspaces} w
      LEFT JOIN LATERAL (
        SELECT token, size, uploaded_at AS "uploadedAt", revision
-       FROM assets WHERE workspace_id = $1 AND (uploaded_at, revision) < ($2::timestamptz, $3::bigint)
+       FROM {assets} WHERE workspace_id = $1 AND (uploaded_at, revision) < ($2::timestamptz, $3::bigint)
        ORDER BY uploaded_at DESC, revision DESC
        LIMIT $4
      ) page ON true
@@ -28,7 +22,7 @@ export const assetStatements = {
   envelope: ofWorkspace(
     'assets.envelope',
     `SELECT a.size, b.workspace_id AS "workspaceId", b.id, b.location, b.bytes
-     FROM assets a JOIN blobs b ON b.workspace_id = a.workspace_id AND b.id = a.blob_id
+     FROM {assets} a JOIN {blobs} b ON b.workspace_id = a.workspace_id AND b.id = a.blob_id
      WHERE a.workspace_id = $1 AND a.token = $2`,
   ),
 
@@ -38,9 +32,9 @@ export const assetStatements = {
    */
   uploadState: statement(
     'assets.upload_state',
-    `SELECT (SELECT token FROM asset_idempotency_keys
+    `SELECT (SELECT token FROM {asset_idempotency_keys}
              WHERE workspace_id = $1 AND key = $3::text AND created_at > $4) AS "tokenOfKey",
-            EXISTS (SELECT 1 FROM assets WHERE workspace_id = $1 AND token = $2) AS "isTaken"`,
+            EXISTS (SELECT 1 FROM {assets} WHERE workspace_id = $1 AND token = $2) AS "isTaken"`,
   ),
 
   /**
@@ -50,123 +44,101 @@ export const assetStatements = {
   create: statement(
     'assets.create',
     `WITH stored AS (
-       UPDATE blobs SET state = 'live', size = $5, sha256 = $6
+       UPDATE {blobs} SET state = 'live', size = $5, sha256 = $6
        WHERE workspace_id = $1 AND id = $4 AND state = 'staged'
        RETURNING id
      ), inline AS (
-       INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
+       INSERT INTO {blobs} (workspace_id, id, state, location, size, sha256, bytes, created_at)
        SELECT $1::uuid, $4::uuid, 'live', 'inline', $5::bigint, $6::text, $7::bytea, $8::timestamptz WHERE $7::bytea IS NOT NULL
        RETURNING id
      ), blob AS (
        SELECT id FROM stored UNION ALL SELECT id FROM inline
      ), revised AS (
-       UPDATE workspaces w SET assets_revision = w.assets_revision + 1 FROM blob WHERE w.id = $1
+       UPDATE {workspaces} w SET assets_revision = w.assets_revision + 1 FROM blob WHERE w.id = $1
        RETURNING w.assets_revision AS revision
      ), remembered AS (
-       INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at)
+       INSERT INTO {asset_idempotency_keys} (workspace_id, key, token, created_at)
        SELECT $1::uuid, $3::text, $2::text, $8::timestamptz FROM blob WHERE $3::text IS NOT NULL
        ON CONFLICT (workspace_id, key) DO UPDATE SET token = excluded.token, created_at = excluded.created_at
      )
-     INSERT INTO assets (workspace_id, token, blob_id, size, revision, uploaded_at)
+     INSERT INTO {assets} (workspace_id, token, blob_id, size, revision, uploaded_at)
      SELECT $1::uuid, $2::text, blob.id, $5::bigint, revised.revision, $8::timestamptz FROM blob, revised
      RETURNING token`,
   ),
 
-  /**
-   * `create` in steps, for a node: the engine would compute an INSERT from another part of a statement on the coordinator, and ask
-   * all nodes for it.
-   */
-  storedOnNode: statement(
-    'assets.stored_on_node',
-    `UPDATE blobs SET state = 'live', size = $3, sha256 = $4 WHERE workspace_id = $1 AND id = $2 AND state = 'staged' RETURNING id`,
-  ),
-  inlineOnNode: statement(
-    'assets.inline_on_node',
-    `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
-     VALUES ($1, $2, 'live', 'inline', $3, $4, $5, $6) RETURNING id`,
-  ),
+  /** A step of `create` where it is done in steps. */
   reviseOnNode: statement(
     'assets.revise_on_node',
-    'UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 RETURNING assets_revision AS revision',
-  ),
-  rememberOnNode: statement(
-    'assets.remember_on_node',
-    `INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (workspace_id, key) DO UPDATE SET token = excluded.token, created_at = excluded.created_at`,
-  ),
-  insertOnNode: statement(
-    'assets.insert_on_node',
-    `INSERT INTO assets (workspace_id, token, blob_id, size, revision, uploaded_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+    'UPDATE {workspaces} SET assets_revision = assets_revision + 1 WHERE id = $1 RETURNING assets_revision AS revision',
   ),
 
   /** Those of the tokens that exist. */
   present: ofWorkspace(
     'assets.present',
-    `SELECT token FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[])`,
+    `SELECT token FROM {assets} WHERE workspace_id = $1 AND token = ANY ($2::text[])`,
   ),
 
   /** Changes only the name of the asset. */
   rename: statement(
     'assets.rename',
     `WITH revised AS (
-       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1
+       UPDATE {workspaces} SET assets_revision = assets_revision + 1 WHERE id = $1
      )
-     UPDATE assets SET token = $3 WHERE workspace_id = $1 AND token = $2`,
+     UPDATE {assets} SET token = $3 WHERE workspace_id = $1 AND token = $2`,
   ),
 
   /**
-   * Removes the existing assets among the tokens, releases the quota of their owner $3 and marks their blobs for
-   * deletion.
+   * Removes the existing assets among the tokens and marks their blobs for deletion at $3. The quota of their owner has to be
+   * released in the same transaction.
    */
   remove: statement(
     'assets.remove',
     `WITH gone AS (
-       DELETE FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]) RETURNING token, blob_id, size
-     ), freed AS (
-       UPDATE storage_accounts SET used_bytes = used_bytes - (SELECT sum(size) FROM gone)
-       WHERE user_id = $3 AND EXISTS (SELECT 1 FROM gone)
+       DELETE FROM {assets} WHERE workspace_id = $1 AND token = ANY ($2::text[]) RETURNING token, blob_id, size
      ), revised AS (
-       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT 1 FROM gone)
+       UPDATE {workspaces} SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT 1 FROM gone)
      ), marked AS (
-       UPDATE blobs b SET state = 'dying', not_before = $4 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
+       UPDATE {blobs} b SET state = 'dying', not_before = $3 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
      )
-     SELECT gone.token, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
-  ),
-
-  /** As `remove` on a node, with the bytes that `release` has to give back. $3: the time. */
-  removeOnNode: statement(
-    'assets.remove_on_node',
-    `WITH gone AS (
-       DELETE FROM assets WHERE workspace_id = $1 AND token = ANY ($2::text[]) RETURNING token, blob_id, size
-     ), revised AS (
-       UPDATE workspaces SET assets_revision = assets_revision + 1 WHERE id = $1 AND EXISTS (SELECT 1 FROM gone)
-     ), marked AS (
-       UPDATE blobs b SET state = 'dying', not_before = $3 FROM gone WHERE b.workspace_id = $1 AND b.id = gone.blob_id
-     )
-     SELECT gone.token, gone.size, b.location FROM gone JOIN blobs b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
-  ),
-
-  release: statement(
-    'assets.release',
-    'UPDATE storage_accounts SET used_bytes = used_bytes - $2 WHERE user_id = $1',
-  ),
-
-  /** Any $2 of a workspace's assets. */
-  some: statement('assets.some', `SELECT token FROM assets WHERE workspace_id = $1 LIMIT $2`),
-
-  purgeKeys: statement(
-    'assets.purge_keys',
-    `DELETE FROM asset_idempotency_keys
-     WHERE workspace_id = $1 AND key IN (SELECT key FROM asset_idempotency_keys WHERE workspace_id = $1 LIMIT $2)
-     RETURNING key`,
+     SELECT gone.token, gone.size, b.location FROM gone JOIN {blobs} b ON b.workspace_id = $1 AND b.id = gone.blob_id`,
   ),
 
   /** Checks the age a second time: a key that is reused meanwhile must stay. */
   forgetKeys: statement(
     'assets.forget_keys',
-    `DELETE FROM asset_idempotency_keys
+    `DELETE FROM {asset_idempotency_keys}
      WHERE created_at <= $1
-       AND (workspace_id, key) IN (SELECT workspace_id, key FROM asset_idempotency_keys WHERE created_at <= $1 LIMIT $2)
+       AND (workspace_id, key) IN (SELECT workspace_id, key FROM {asset_idempotency_keys} WHERE created_at <= $1 LIMIT $2)
      RETURNING key`,
+  ),
+};
+
+export const quotaStatements = {
+  /** $3: the allowance of the plan. Returns no row when the bytes do not fit. */
+  reserve: statement(
+    'storage.reserve',
+    `UPDATE storage_accounts SET used_bytes = used_bytes + $2
+     WHERE user_id = $1 AND NOT locked AND used_bytes + $2 <= addon_bytes + $3
+     RETURNING used_bytes`,
+  ),
+
+  /** One statement, so both sums come from the same snapshot. */
+  drift: statement(
+    'storage.drift',
+    `SELECT user_id AS "userId", coalesce(used_bytes, 0) AS "usedBytes", coalesce(bytes, 0)::bigint AS "actualBytes"
+     FROM storage_accounts
+     FULL JOIN (SELECT w.user_id, sum(a.size) AS bytes
+                FROM {assets} a JOIN {workspaces} w ON w.id = a.workspace_id GROUP BY 1) owned USING (user_id)
+     WHERE coalesce(used_bytes, 0) <> coalesce(bytes, 0)
+     ORDER BY 1`,
+  ),
+
+  /** Run it under the account's lock, as a separate statement, so that its sum includes everything committed by then. */
+  recount: statement(
+    'storage.recount',
+    `UPDATE storage_accounts
+     SET used_bytes = (SELECT coalesce(sum(a.size), 0)
+                       FROM {workspaces} w JOIN {assets} a ON a.workspace_id = w.id WHERE w.user_id = $1)
+     WHERE user_id = $1`,
   ),
 };

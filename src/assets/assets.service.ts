@@ -6,8 +6,10 @@ import { EventBus } from '../platform/events/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
 import { Log, requestScope } from '../platform/log/index.js';
 import { ASSETS } from '../workspaces/index.js';
+import { Asset } from './asset.entity.js';
 import { assetStatements } from './assets.queries.js';
 import { lockWorkspace, lockWorkspaceForPurge } from './asset-uploads.js';
+import { release } from './storage-quota.js';
 
 const PAGE = 1000;
 const PURGE_BATCH = 1000;
@@ -26,6 +28,7 @@ export interface ListedAsset {
 
 interface Removed {
   readonly token: string;
+  readonly size: number;
   readonly location: BlobLocation;
 }
 
@@ -103,7 +106,9 @@ export class Assets {
     return this.database.sharedTransaction(async (tx) => {
       const ownerId = await lockWorkspaceForPurge(tx, workspaceId);
       if (ownerId === undefined) return 0;
-      const some = await tx.run<{ token: string }>(assetStatements.some, [workspaceId, PURGE_BATCH]);
+      const some = await tx.manager
+        .getRepository(Asset)
+        .find({ select: { token: true }, where: { workspaceId }, take: PURGE_BATCH });
       const tokens = some.map(({ token }) => token);
       return (await this.remove(tx, workspaceId, ownerId, tokens)).length;
     }, workspaceId);
@@ -116,13 +121,10 @@ export class Assets {
     ownerId: string | null,
     tokens: readonly string[],
   ): Promise<Removed[]> {
-    if (!this.database.isDistributed)
-      return tx.run<Removed>(assetStatements.remove, [workspaceId, tokens, ownerId, this.clock.now()]);
-    // The accounts are not on the node.
     const values = [workspaceId, tokens, this.clock.now()];
-    const removed = await tx.run<Removed & { size: number }>(assetStatements.removeOnNode, values);
+    const removed = await tx.run<Removed>(assetStatements.remove, values);
     const bytes = removed.reduce((sum, { size }) => sum + size, 0);
-    if (bytes > 0) await tx.run(assetStatements.release, [ownerId, bytes]);
+    if (ownerId !== null && bytes > 0) await release(tx, ownerId, bytes);
     return removed;
   }
 

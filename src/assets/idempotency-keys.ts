@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, type Repository } from 'typeorm';
 import { Database, removeInBatches } from '../platform/database/index.js';
 import { NightlyJobs, TrustedTime } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
+import { AssetIdempotencyKey } from './asset-idempotency-key.entity.js';
 import { assetStatements } from './assets.queries.js';
 
 const WINDOW_MS = 24 * 60 * 60_000;
@@ -21,6 +24,7 @@ export class IdempotencyKeys {
     private readonly database: Database,
     private readonly time: TrustedTime,
     private readonly log: Log,
+    @InjectRepository(AssetIdempotencyKey) private readonly keys: Repository<AssetIdempotencyKey>,
     jobs: NightlyJobs,
   ) {
     jobs.add('idempotency-keys', async (now, signal) => ({
@@ -41,9 +45,17 @@ export class IdempotencyKeys {
    */
   async forgetExpiredKeys(now: Date, signal?: AbortSignal): Promise<number> {
     const values = [oldestValidKey(now), BATCH];
-    const counts = await this.database.onParts((part) =>
-      removeInBatches(BATCH, () => part.run(assetStatements.forgetKeys, values), signal),
-    );
-    return counts.reduce((sum, count) => sum + count, 0);
+    let removed = 0;
+    for (const part of await this.database.parts())
+      removed += await removeInBatches(BATCH, () => part.run(assetStatements.forgetKeys, values), signal);
+    return removed;
+  }
+
+  /** Removes up to one batch of a deleted workspace's keys. Returns the number removed. */
+  async purge(workspaceId: string): Promise<number> {
+    const some = await this.keys.find({ select: { key: true }, where: { workspaceId }, take: BATCH });
+    if (some.length === 0) return 0;
+    const { affected } = await this.keys.delete({ workspaceId, key: In(some.map(({ key }) => key)) });
+    return affected ?? 0;
   }
 }

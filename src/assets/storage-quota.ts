@@ -1,70 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Subscriptions } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
 import { InsufficientStorage } from '../platform/http/index.js';
-
-const storageStatements = {
-  account: statement(
-    'storage.account',
-    `SELECT used_bytes AS "usedBytes", addon_bytes AS "addonBytes", locked FROM storage_accounts WHERE user_id = $1`,
-  ),
-
-  open: statement(
-    'storage.open',
-    `INSERT INTO storage_accounts (user_id) VALUES ($1) ON CONFLICT (user_id) DO NOTHING`,
-  ),
-
-  lock: statement(
-    'storage.lock',
-    `SELECT used_bytes AS "usedBytes", addon_bytes AS "addonBytes", locked
-     FROM storage_accounts WHERE user_id = $1 FOR NO KEY UPDATE`,
-  ),
-
-  /** $3: the allowance of the plan. Returns no row when the bytes do not fit. */
-  reserve: statement(
-    'storage.reserve',
-    `UPDATE storage_accounts SET used_bytes = used_bytes + $2
-     WHERE user_id = $1 AND NOT locked AND used_bytes + $2 <= addon_bytes + $3
-     RETURNING used_bytes`,
-  ),
-
-  /** Null leaves a column unchanged. */
-  set: statement(
-    'storage.set',
-    `INSERT INTO storage_accounts AS a (user_id, addon_bytes, locked)
-     VALUES ($1, coalesce($2::bigint, 0), coalesce($3::boolean, false))
-     ON CONFLICT (user_id) DO UPDATE SET addon_bytes = coalesce($2, a.addon_bytes), locked = coalesce($3, a.locked)`,
-  ),
-
-  /** One statement, so both sums come from the same snapshot. */
-  drift: statement(
-    'storage.drift',
-    `SELECT user_id AS "userId", coalesce(used_bytes, 0) AS "usedBytes", coalesce(bytes, 0)::bigint AS "actualBytes"
-     FROM storage_accounts
-     FULL JOIN (SELECT w.user_id, sum(a.size) AS bytes
-                FROM assets a JOIN workspaces w ON w.id = a.workspace_id GROUP BY 1) owned USING (user_id)
-     WHERE coalesce(used_bytes, 0) <> coalesce(bytes, 0)
-     ORDER BY 1`,
-  ),
-
-  /** Run it under the account's lock, as a separate statement, so that its sum includes everything committed by then. */
-  recount: statement(
-    'storage.recount',
-    `UPDATE storage_accounts
-     SET used_bytes = (SELECT coalesce(sum(a.size), 0)
-                       FROM workspaces w JOIN assets a ON a.workspace_id = w.id WHERE w.user_id = $1)
-     WHERE user_id = $1`,
-  ),
-};
+import { quotaStatements } from './assets.queries.js';
+import { StorageAccount } from './storage-account.entity.js';
 
 /** The stored state of an account, without its plan. */
-interface Account {
-  readonly usedBytes: number;
-  readonly addonBytes: number;
-  readonly locked: boolean;
-}
+type Account = Readonly<Pick<StorageAccount, 'usedBytes' | 'addonBytes' | 'locked'>>;
 
 export interface StorageUsage extends Account {
   /** The allowance of the plan plus the add-on. */
@@ -90,12 +36,13 @@ export class StorageQuota {
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly subscriptions: Subscriptions,
+    @InjectRepository(StorageAccount) private readonly accounts: Repository<StorageAccount>,
   ) {}
 
   async usage(userId: string): Promise<StorageUsage> {
     const plan = await this.plan(userId);
-    const [account = EMPTY] = await this.database.run<Account>(storageStatements.account, [userId]);
-    return { ...account, plan, quotaBytes: this.bytesOf(plan) + account.addonBytes };
+    const { usedBytes, addonBytes, locked } = (await this.accounts.findOneBy({ userId })) ?? EMPTY;
+    return { usedBytes, addonBytes, locked, plan, quotaBytes: this.bytesOf(plan) + addonBytes };
   }
 
   /**
@@ -109,14 +56,12 @@ export class StorageQuota {
   /** Counts an asset that is created in the same transaction. @throws InsufficientStorage when it does not fit */
   async reserve(tx: Tx, userId: string, bytes: number, allowance: number): Promise<void> {
     const values = [userId, bytes, allowance];
-    if ((await tx.run(storageStatements.reserve, values)).length > 0) return;
+    if ((await tx.run(quotaStatements.reserve, values)).length > 0) return;
 
     // The account may be new, or may have gained room since; under its lock, the decision and its figures are
     // consistent.
-    await tx.run(storageStatements.open, [userId]);
-    const [account = EMPTY] = await tx.run<Account>(storageStatements.lock, [userId]);
-    if ((await tx.run(storageStatements.reserve, values)).length > 0) return;
-    const { usedBytes, addonBytes, locked } = account;
+    const { usedBytes, addonBytes, locked } = await lockAccount(tx, userId);
+    if ((await tx.run(quotaStatements.reserve, values)).length > 0) return;
     throw new InsufficientStorage(locked ? 'the storage is locked' : 'the storage quota is used up', {
       code: 'STORAGE_QUOTA_EXCEEDED',
       details: { usedBytes, quotaBytes: allowance + addonBytes, requestedBytes: bytes, locked },
@@ -125,13 +70,13 @@ export class StorageQuota {
 
   /** Sets the given fields and keeps the others; used by the admin command. */
   async set(userId: string, { addonBytes, locked }: Partial<Account>): Promise<StorageUsage> {
-    await this.database.run(storageStatements.set, [userId, addonBytes ?? null, locked ?? null]);
+    await this.accounts.upsert({ userId, addonBytes, locked }, ['userId']);
     return this.usage(userId);
   }
 
   /** The accounts whose counter is wrong; there are none unless the tables were edited by hand. */
   drift(): Promise<StorageDrift[]> {
-    return this.database.run<StorageDrift>(storageStatements.drift, []);
+    return this.database.run<StorageDrift>(quotaStatements.drift, []);
   }
 
   /** Recounts those accounts, concurrently with uploads and deletions. Returns what was wrong. */
@@ -139,9 +84,8 @@ export class StorageQuota {
     const wrong = await this.drift();
     for (const { userId } of wrong) {
       await this.database.transaction(async (tx) => {
-        await tx.run(storageStatements.open, [userId]);
-        await tx.run(storageStatements.lock, [userId]);
-        await tx.run(storageStatements.recount, [userId]);
+        await lockAccount(tx, userId);
+        await tx.run(quotaStatements.recount, [userId]);
       });
     }
     return wrong;
@@ -155,6 +99,18 @@ export class StorageQuota {
     const { assetQuotaFreeBytes, assetQuotaProBytes } = this.configuration;
     return plan === 'pro' ? assetQuotaProBytes : assetQuotaFreeBytes;
   }
+}
+
+/** Gives back what assets took that are removed in the same transaction, after their rows: their workspace is locked first. */
+export async function release(tx: Tx, userId: string, bytes: number): Promise<void> {
+  await tx.manager.getRepository(StorageAccount).decrement({ userId }, 'usedBytes', bytes);
+}
+
+/** Locks an account, which it creates if necessary. */
+async function lockAccount(tx: Tx, userId: string): Promise<Account> {
+  const accounts = tx.manager.getRepository(StorageAccount);
+  await accounts.createQueryBuilder().insert().values({ userId }).orIgnore().execute();
+  return (await accounts.findOne({ where: { userId }, lock: { mode: 'for_no_key_update' } })) ?? EMPTY;
 }
 
 /** Checks that each account's usage counter equals the sum of its assets. */

@@ -38,3 +38,6 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** Who acted: the account's own user, an operator on the command line, an administrator on the admin page, or a job. */
 export type AuditActor = 'user' | 'operator' | 'administrator' | 'service';
+
+/** Shown to the user and to administrators: no secrets. */
+export type AuditDetails = Readonly<Record<string, string | number | boolean>>;

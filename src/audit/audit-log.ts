@@ -1,75 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { isDeepStrictEqual } from 'node:util';
+import { LessThan, Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import type { Acting } from './acting.js';
-import type { AuditAction, AuditActor } from './actions.js';
-
-const statements = {
-  /**
-   * Deletes the user's own events beyond the newest, so that $9 older ones stay, at most $10: only those that programs repeat ($11),
-   * or only the others, like the new one, so that an access token does not erase what sessions have done. Events of operators
-   * stay. Does not wait for another transaction that does the same: the next event deletes what is left. Locks no other event:
-   * a statement with OFFSET and FOR UPDATE would also lock what it skips.
-   */
-  record: statement(
-    'audit.record',
-    `WITH surplus AS MATERIALIZED (
-       SELECT id FROM audit_events
-       WHERE user_id = $2 AND actor = 'user' AND $4 = 'user' AND (action = ANY ($11)) = ($3 = ANY ($11))
-       ORDER BY id DESC OFFSET $9 LIMIT $10
-     ), held AS MATERIALIZED (
-       SELECT id FROM audit_events WHERE id IN (SELECT id FROM surplus) FOR UPDATE SKIP LOCKED
-     ), forgotten AS (
-       DELETE FROM audit_events WHERE id IN (SELECT id FROM held)
-     )
-     INSERT INTO audit_events (at, user_id, action, actor, actor_id, ip, user_agent, details)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-  ),
-
-  /** Whether an event is among the newest $6 of the user since $2. */
-  isAmongNewest: statement(
-    'audit.is_among_newest',
-    `SELECT 1 AS found FROM (
-       SELECT at, action, ip, details FROM audit_events WHERE user_id = $1 ORDER BY id DESC LIMIT $6
-     ) newest
-     WHERE at > $2 AND action = $3 AND ip IS NOT DISTINCT FROM $4 AND details = $5::jsonb LIMIT 1`,
-  ),
-
-  /** What the newest $3 events of a user since $2 are. */
-  since: statement(
-    'audit.since',
-    `SELECT action, details FROM (
-       SELECT at, action, details FROM audit_events WHERE user_id = $1 ORDER BY id DESC LIMIT $3
-     ) newest
-     WHERE at > $2`,
-  ),
-
-  /** The newest $3 events of a user below the id $2. */
-  ofUser: statement(
-    'audit.of_user',
-    `SELECT id, at, user_id AS "userId", action, actor, actor_id AS "actorId", ip, user_agent AS "userAgent", details
-     FROM audit_events WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
-  ),
-
-  /** The newest $2 events of all users below the id $1. */
-  page: statement(
-    'audit.page',
-    `SELECT id, at, user_id AS "userId", action, actor, actor_id AS "actorId", ip, user_agent AS "userAgent", details
-     FROM audit_events WHERE id < $1 ORDER BY id DESC LIMIT $2`,
-  ),
-
-  anonymize: statement(
-    'audit.anonymize',
-    `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}' WHERE user_id = $1`,
-  ),
-
-  /** An invitation is older than its account: its event has the address ($1) instead of the user. */
-  anonymizeInvitations: statement(
-    'audit.anonymize_invitations',
-    `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}'
-     WHERE user_id IS NULL AND details ->> 'email' = $1`,
-  ),
-};
+import type { AuditAction, AuditDetails } from './actions.js';
+import { type AuditEvent, AuditEventEntity } from './audit-event.entity.js';
+import { auditStatements } from './audit.queries.js';
 
 /** Longer texts of clients are cut. */
 const MOST_CHARACTERS = 512;
@@ -96,12 +34,9 @@ const HOUR_MS = 60 * 60_000;
 /** Above every id of a table. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-export type AuditDetails = Readonly<Record<string, string | number | boolean>>;
-
 /** Something that was done to the service, or to somebody without an account. */
 export interface ServiceAuditEntry extends Acting {
   readonly action: AuditAction;
-  /** Shown to the user and to administrators: no secrets. */
   readonly details?: AuditDetails;
 }
 
@@ -111,23 +46,10 @@ export interface AuditEntry extends ServiceAuditEntry {
   readonly userId: string;
 }
 
-export interface AuditEvent {
-  readonly id: number;
-  readonly at: Date;
-  /** Null for what was done to the service. */
-  readonly userId: string | null;
-  readonly action: AuditAction;
-  readonly actor: AuditActor;
-  readonly actorId: string | null;
-  readonly ip: string | null;
-  readonly userAgent: string | null;
-  readonly details: AuditDetails;
-}
-
 /** Runs statements: a transaction, or the database itself. */
 export type Runner = Pick<Tx, 'run'>;
 
-export type AuditListener = (entry: AuditEntry, run: Runner) => Promise<void>;
+export type AuditListener = (entry: AuditEntry, tx: Tx) => Promise<void>;
 
 /**
  * What was done to accounts: who, what, when, from where. An entry is recorded in the transaction of the change that it
@@ -138,6 +60,7 @@ export class AuditLog {
   private readonly listeners: AuditListener[] = [];
 
   constructor(
+    @InjectRepository(AuditEventEntity) private readonly events: Repository<AuditEventEntity>,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
@@ -160,8 +83,10 @@ export class AuditLog {
   async hasRecent(entry: AuditEntry): Promise<boolean> {
     const { userId, action, ip = null, details = {} } = entry;
     const since = new Date(this.clock.now().getTime() - HOUR_MS);
-    const values = [userId, since, action, ip, JSON.stringify(details), LOOKED_THROUGH];
-    return (await this.database.run(statements.isAmongNewest, values)).length > 0;
+    const events = await newestSince(this.events, userId, since);
+    return events.some(
+      (event) => event.action === action && event.ip === ip && isDeepStrictEqual(event.details, details),
+    );
   }
 
   /** Records what was done to the service, not to an account; listeners are not called. */
@@ -171,27 +96,24 @@ export class AuditLog {
 
   /** The events of a user, newest first. @param before an id: only older events */
   ofUser(userId: string, limit: number, before = NEWEST): Promise<AuditEvent[]> {
-    return this.database.run<AuditEvent>(statements.ofUser, [userId, before, limit]);
+    return this.events.find({ where: { userId, id: LessThan(before) }, order: { id: 'DESC' }, take: limit });
   }
 
   /** What happened to an account since a time, as far as its newest 200 events show it. For listeners: what they hear is included. */
-  since(
-    userId: string,
-    time: Date,
-    run: Runner,
-  ): Promise<(Pick<AuditEvent, 'details'> & { readonly action: string })[]> {
-    return run.run(statements.since, [userId, time, LOOKED_THROUGH]);
+  since(userId: string, time: Date, tx: Tx): Promise<AuditEvent[]> {
+    return newestSince(tx.manager.getRepository(AuditEventEntity), userId, time);
   }
 
   /** The events of all users, newest first. @param before an id: only older events */
   page(limit: number, before = NEWEST): Promise<AuditEvent[]> {
-    return this.database.run<AuditEvent>(statements.page, [before, limit]);
+    return this.events.find({ where: { id: LessThan(before) }, order: { id: 'DESC' }, take: limit });
   }
 
   /** Removes addresses, clients and details from the events of an account that is deleted. */
   async anonymize({ userId, email }: { userId: string; email: string }, tx: Tx): Promise<void> {
-    await tx.run(statements.anonymize, [userId]);
-    await tx.run(statements.anonymizeInvitations, [email.toLowerCase()]); // separate: a single condition would scan the whole log
+    const events = tx.manager.getRepository(AuditEventEntity);
+    await events.update({ userId }, { ip: null, userAgent: null, details: {} });
+    await tx.run(auditStatements.anonymizeInvitations, [email.toLowerCase()]); // separate: a single condition would scan the whole log
   }
 
   private async recordIn(tx: Tx, entry: AuditEntry): Promise<void> {
@@ -203,6 +125,21 @@ export class AuditLog {
     const { action, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
     const client = [ip, userAgent?.slice(0, MOST_CHARACTERS) ?? null];
     const event = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];
-    await tx.run(statements.record, [...event, MAX_EVENTS - 1, FORGOTTEN_AT_ONCE, [...REPEATED_BY_PROGRAMS]]);
+    await tx.run(auditStatements.record, [
+      ...event,
+      MAX_EVENTS - 1,
+      FORGOTTEN_AT_ONCE,
+      [...REPEATED_BY_PROGRAMS],
+    ]);
   }
+}
+
+/** Filters a user's newest events by time: a condition in SQL would read all events to find few. */
+async function newestSince(
+  events: Repository<AuditEventEntity>,
+  userId: string,
+  time: Date,
+): Promise<AuditEvent[]> {
+  const newest = await events.find({ where: { userId }, order: { id: 'DESC' }, take: LOOKED_THROUGH });
+  return newest.filter(({ at }) => at > time);
 }

@@ -1,9 +1,8 @@
 export { type Acting, BY_OPERATOR, byUser } from './acting.js';
-export { AUDIT_ACTIONS, type AuditAction, type AuditActor } from './actions.js';
+export { AUDIT_ACTIONS, type AuditAction, type AuditActor, type AuditDetails } from './actions.js';
+export { type AuditEvent, AuditEventEntity } from './audit-event.entity.js';
 export {
-  type AuditDetails,
   type AuditEntry,
-  type AuditEvent,
   type AuditListener,
   AuditLog,
   type ServiceAuditEntry,

@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { Clock } from '../platform/clock/index.js';
-import { statement, type Tx } from '../platform/database/index.js';
+import type { Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
-import { factorStatements, pendingSignInStatements } from './factors/index.js';
+import { AuthAccount, credentialOf } from './auth-account.entity.js';
+import { AuthSession } from './auth-session.entity.js';
+import { AuthVerification } from './auth-verification.entity.js';
+import { accessTokenStatements, factorStatements, sessionStatements } from './auth.queries.js';
+import { endPendingSignIns } from './factors/index.js';
 import { revokeLinks } from './mail-links.js';
+import { Passkey } from './passkeys/index.js';
 import { TOKEN_REVOKED } from './token-secrets.js';
 
 /** What becomes of credentials: `asked` ends them if the user wishes so. */
@@ -88,35 +94,6 @@ export interface Ended {
   readonly accessTokens: readonly string[];
 }
 
-const statements = {
-  /** The value of a one-time token is the token of the session that it opens. */
-  endSessions: statement(
-    'access_endings.end_sessions',
-    `WITH ended AS (
-       DELETE FROM auth_sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2 RETURNING token, expires_at
-     ), forgotten AS (
-       DELETE FROM auth_verifications
-       WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)
-     )
-     SELECT count(*)::integer AS sessions FROM ended WHERE expires_at > $3`,
-  ),
-
-  renewSession: statement(
-    'access_endings.renew_session',
-    'UPDATE auth_sessions SET id = gen_random_uuid(), token = coalesce($3, token) WHERE user_id = $1 AND id = $2',
-  ),
-
-  revokeTokens: statement(
-    'access_endings.revoke_tokens',
-    'UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL RETURNING id',
-  ),
-};
-
-export const removePassword = statement(
-  'access_endings.remove_password',
-  `DELETE FROM auth_accounts WHERE user_id = $1 AND provider_id = 'credential'`,
-);
-
 /** Ends what `ENDINGS` says when something happens to an account. */
 @Injectable()
 export class AccessEndings {
@@ -135,18 +112,18 @@ export class AccessEndings {
     const effects: Effects = ENDINGS[ending];
     const now = this.clock.now();
     const applies = (fate: Fate): boolean => fate === 'ends' || (fate === 'asked' && revokesAccessTokens);
-    if (applies(effects.password)) await tx.run(removePassword, [userId]);
+    if (applies(effects.password)) await tx.manager.getRepository(AuthAccount).delete(credentialOf(userId));
     if (applies(effects.factor)) await tx.run(factorStatements.remove, [userId, now]);
-    if (applies(effects.passkeys)) await tx.run(factorStatements.removePasskeys, [userId]);
+    if (applies(effects.passkeys)) await tx.manager.getRepository(Passkey).delete({ userId });
     if (effects.links !== 'stays')
       await revokeLinks(tx, userId, now, effects.links === 'ends' ? undefined : 'verify-email');
     const sessions = applies(effects.otherSessions)
       ? await this.endSessions(tx, userId, effects.ownSession === 'ends' ? null : ownSession, now)
       : 0;
     if (effects.ownSession === 'renewed' && ownSession !== null)
-      await tx.run(statements.renewSession, [userId, ownSession, newSessionToken]);
+      await renewSession(tx, { userId, id: ownSession }, newSessionToken);
     const revoked = applies(effects.accessTokens)
-      ? await tx.run<{ id: string }>(statements.revokeTokens, [userId, now])
+      ? await tx.run<{ id: string }>(accessTokenStatements.revokeAll, [userId, now])
       : [];
     return { sessions, accessTokens: revoked.map(({ id }) => id) };
   }
@@ -154,7 +131,7 @@ export class AccessEndings {
   /** Ends what somebody may have begun in a session that ends: links to another address, and sign-ins that wait for a code. */
   async endUnfinished(tx: Tx, userId: string): Promise<void> {
     await revokeLinks(tx, userId, this.clock.now(), 'verify-email');
-    await tx.run(pendingSignInStatements.end, [userId]);
+    await endPendingSignIns(tx.manager.getRepository(AuthVerification), userId);
   }
 
   /** Has every instance close the sockets of revoked access tokens; those of ended sessions close by themselves. */
@@ -163,8 +140,18 @@ export class AccessEndings {
   }
 
   private async endSessions(tx: Tx, userId: string, kept: string | null, now: Date): Promise<number> {
-    await tx.run(pendingSignInStatements.end, [userId]);
-    const [ended] = await tx.run<{ sessions: number }>(statements.endSessions, [userId, kept, now]);
+    await endPendingSignIns(tx.manager.getRepository(AuthVerification), userId);
+    const [ended] = await tx.run<{ sessions: number }>(sessionStatements.endAllBut, [userId, kept, now]);
     return ended?.sessions ?? 0;
   }
+}
+
+/** Gives a session another id, and another token unless it is null. */
+async function renewSession(
+  { manager }: Tx,
+  session: { userId: string; id: string },
+  token: string | null,
+): Promise<void> {
+  const renewed = { id: randomUUID(), ...(token === null ? {} : { token }) };
+  await manager.getRepository(AuthSession).update(session, renewed);
 }

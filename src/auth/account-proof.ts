@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { Database, type Tx } from '../platform/database/index.js';
+import { AuthAccount, hasPassword } from './auth-account.entity.js';
 import { CurrentPassword, type CurrentPasswordFault } from './current-password.js';
-import { pendingSignInStatements } from './factors/index.js';
 import { lockUser } from './lock-user.js';
-
-const addressOf = statement(
-  'account_proof.address_of',
-  'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL',
-);
+import { addressOf, UserEntity } from './user.entity.js';
 
 /** How somebody who has opened a link in a mail shows that the account is theirs. */
 export interface AccountClaim {
@@ -27,6 +25,7 @@ export type ProofFault = CurrentPasswordFault | 'INVALID_TOKEN';
 @Injectable()
 export class AccountProof {
   constructor(
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
     private readonly database: Database,
     private readonly currentPassword: CurrentPassword,
   ) {}
@@ -41,15 +40,15 @@ export class AccountProof {
     { password, ip }: AccountClaim,
     work: (tx: Tx) => Promise<boolean>,
   ): Promise<ProofFault | undefined> {
-    const [user] = await this.database.run<{ email: string }>(addressOf, [userId]);
-    if (!user) return 'INVALID_TOKEN';
-    const claim = { user: { id: userId, email: user.email }, password, ip };
+    const email = await addressOf(this.users, userId);
+    if (email === undefined) return 'INVALID_TOKEN';
+    const claim = { user: { id: userId, email }, password, ip };
     const checked = await this.currentPassword.counted(userId, () => this.currentPassword.check(claim));
     if (typeof checked === 'string') return checked;
     return this.database.transaction(async (tx) => {
       if (!(await lockUser(tx, userId))) return 'INVALID_TOKEN';
-      const values = [userId, [checked.hash]];
-      if ((await tx.run(pendingSignInStatements.isPassword, values)).length === 0) return 'INVALID_PASSWORD';
+      const accounts = tx.manager.getRepository(AuthAccount);
+      if (!(await hasPassword(accounts, userId, [checked.hash]))) return 'INVALID_PASSWORD';
       return (await work(tx)) ? undefined : 'INVALID_TOKEN';
     });
   }

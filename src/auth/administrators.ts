@@ -1,38 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type FindOptionsWhere, IsNull, Not, Repository } from 'typeorm';
 import { type Acting, type AuditEntry, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, type Statement, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
+import { AuthSession } from './auth-session.entity.js';
 import type { BrowserSession } from './browser-sessions.js';
-
-const statements = {
-  promote: statement(
-    'administrators.promote',
-    'UPDATE users SET promoted_at = $2 WHERE id = $1 AND promoted_at IS NULL RETURNING id',
-  ),
-
-  demote: statement(
-    'administrators.demote',
-    'UPDATE users SET promoted_at = NULL WHERE id = $1 AND promoted_at IS NOT NULL RETURNING id',
-  ),
-
-  isPromoted: statement(
-    'administrators.is_promoted',
-    'SELECT 1 FROM users WHERE id = $1 AND promoted_at IS NOT NULL AND suspended_at IS NULL',
-  ),
-
-  isOne: statement(
-    'administrators.is_one',
-    `SELECT 1 FROM users u JOIN auth_sessions s ON s.user_id = u.id
-     WHERE u.id = $1 AND s.id = $2 AND s.factor_at IS NOT NULL AND u.promoted_at IS NOT NULL AND u.suspended_at IS NULL`,
-  ),
-
-  hasSecondFactor: statement(
-    'administrators.has_second_factor',
-    `SELECT 1 FROM users WHERE id = $1
-       AND (EXISTS (SELECT 1 FROM auth_two_factors WHERE user_id = $1 AND verified)
-         OR EXISTS (SELECT 1 FROM auth_passkeys WHERE user_id = $1))`,
-  ),
-};
+import { SecondFactor } from './factors/index.js';
+import { Passkey } from './passkeys/index.js';
+import { UserEntity } from './user.entity.js';
 
 /**
  * Users whom the operator has promoted (`users.promoted_at`). The admin page asks on each request, so a demotion or a
@@ -41,6 +17,10 @@ const statements = {
 @Injectable()
 export class Administrators {
   constructor(
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
+    @InjectRepository(SecondFactor) private readonly factors: Repository<SecondFactor>,
+    @InjectRepository(Passkey) private readonly passkeys: Repository<Passkey>,
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly audit: AuditLog,
@@ -48,13 +28,14 @@ export class Administrators {
 
   /** Returns whether the user was not an administrator before. */
   promote(userId: string, by: Acting): Promise<boolean> {
-    const values = [userId, this.clock.now()];
-    return this.change(statements.promote, values, { action: 'account.promoted', userId, ...by });
+    const entry: AuditEntry = { action: 'account.promoted', userId, ...by };
+    return this.change({ id: userId, promotedAt: IsNull() }, this.clock.now(), entry);
   }
 
   /** Returns whether the user was an administrator. */
   demote(userId: string, by: Acting): Promise<boolean> {
-    return this.change(statements.demote, [userId], { action: 'account.demoted', userId, ...by });
+    const entry: AuditEntry = { action: 'account.demoted', userId, ...by };
+    return this.change({ id: userId, promotedAt: Not(IsNull()) }, null, entry);
   }
 
   /**
@@ -62,23 +43,29 @@ export class Administrators {
    * A passkey does not make the password insufficient, and a session may be older than the factor: a password alone must not do.
    */
   async isAdmitted({ userId, id }: Pick<BrowserSession, 'userId' | 'id'>): Promise<boolean> {
-    const isOne = (await this.database.run(statements.isOne, [userId, id])).length > 0;
-    return isOne && (await this.hasSecondFactor(userId));
+    const hasGivenFactor = await this.sessions.existsBy({ id, userId, factorAt: Not(IsNull()) });
+    return hasGivenFactor && (await this.isPromoted(userId)) && (await this.hasSecondFactor(userId));
   }
 
   /** Whether the user is promoted and not suspended, with or without a second factor. */
-  async isPromoted(userId: string): Promise<boolean> {
-    return (await this.database.run(statements.isPromoted, [userId])).length > 0;
+  isPromoted(userId: string): Promise<boolean> {
+    return this.users.existsBy({ id: userId, promotedAt: Not(IsNull()), suspendedAt: IsNull() });
   }
 
   /** Whether the user has a second factor: a confirmed TOTP secret or a passkey. */
   async hasSecondFactor(userId: string): Promise<boolean> {
-    return (await this.database.run(statements.hasSecondFactor, [userId])).length > 0;
+    const hasFactor = await this.factors.existsBy({ userId, verified: true });
+    return hasFactor || (await this.passkeys.existsBy({ userId }));
   }
 
-  private change(query: Statement, values: readonly Parameter[], entry: AuditEntry): Promise<boolean> {
+  private change(
+    where: FindOptionsWhere<UserEntity>,
+    promotedAt: Date | null,
+    entry: AuditEntry,
+  ): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      const isNew = (await tx.run(query, values)).length > 0;
+      const { affected } = await tx.manager.getRepository(UserEntity).update(where, { promotedAt });
+      const isNew = affected === 1;
       if (isNew) await this.audit.record(entry, tx);
       return isNew;
     });

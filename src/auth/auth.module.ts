@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountProof } from './account-proof.js';
+import { AccessToken } from './access-token.entity.js';
 import { AccessEndings } from './access-endings.js';
 import { Administrators } from './administrators.js';
 import { Authenticator } from './authenticator.js';
@@ -10,7 +11,7 @@ import { CurrentPassword } from './current-password.js';
 import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
 import { EndedSessions } from './ended-sessions.js';
 import { FactorReset } from './factor-reset.js';
-import { FactorActions, PendingSignIns, SecondFactors } from './factors/index.js';
+import { FactorActions, PendingSignIns, SecondFactor, SecondFactors } from './factors/index.js';
 import { EmailChange, EmailLinks } from './email-change.js';
 import { EmailVerification } from './email-verification.js';
 import { GuessLimit } from './guess-limit.js';
@@ -27,7 +28,7 @@ import { MailLinks } from './mail-links.js';
 import { MailModule } from '../mail/index.js';
 import { NewSessions } from './new-sessions.js';
 import { MeController } from './me.controller.js';
-import { Passkeys } from './passkeys/index.js';
+import { Passkey, Passkeys } from './passkeys/index.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { PasswordRecovery } from './password-recovery.js';
@@ -44,13 +45,37 @@ import {
   SingleSignOn,
 } from './single-sign-on/index.js';
 import { Suspensions } from './suspensions.js';
+import { AuthAccount } from './auth-account.entity.js';
+import { AuthSession } from './auth-session.entity.js';
+import { AuthVerification } from './auth-verification.entity.js';
+import { EndedSession } from './ended-session.entity.js';
+import { KnownNetwork } from './known-network.entity.js';
+import { MailLink } from './mail-link.entity.js';
+import { SessionCap } from './session-cap.js';
+import { SigningKey } from './signing-key.entity.js';
 import { UserEntity } from './user.entity.js';
+import { WrongPassword } from './wrong-password.entity.js';
 import { UserSessions } from './user-sessions.js';
 import { Users } from './users.js';
 import { WrongPasswords } from './wrong-passwords.js';
 
+const ENTITIES = [
+  AccessToken,
+  AuthAccount,
+  AuthSession,
+  AuthVerification,
+  EndedSession,
+  KnownNetwork,
+  MailLink,
+  Passkey,
+  SecondFactor,
+  SigningKey,
+  UserEntity,
+  WrongPassword,
+];
+
 @Module({
-  imports: [MailModule, TypeOrmModule.forFeature([UserEntity])],
+  imports: [MailModule, TypeOrmModule.forFeature(ENTITIES)],
   controllers: [IdentityController, DevLoginController, MeController],
   providers: [
     AccessEndings,
@@ -94,6 +119,7 @@ import { WrongPasswords } from './wrong-passwords.js';
     ProviderSignIns,
     RecentSignIn,
     SecondFactors,
+    SessionCap,
     SigningKeys,
     SingleSignOn,
     Suspensions,

@@ -1,30 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type FindOptionsWhere, MoreThan, Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
+import { AuthSession } from './auth-session.entity.js';
+import { userStatements } from './auth.queries.js';
 import { EndedSessions, SessionEnded } from './ended-sessions.js';
 import { AccountSuspended } from './suspensions.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { PatVerifier } from './pat-verifier.js';
 import type { Principal } from '../access/index.js';
-
-const usersAmong = statement(
-  'auth.users_among',
-  'SELECT id, suspended_at IS NOT NULL AS "isSuspended" FROM users WHERE id = ANY ($1)',
-);
-
-const activePatsAmong = statement(
-  'auth.active_pats_among',
-  `SELECT id FROM access_tokens
-   WHERE id = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
-);
-
-const LIVE_SESSION = 'SELECT 1 FROM auth_sessions WHERE id = $1 AND user_id = $2 AND expires_at > $3';
-const liveSession = statement('auth.live_session', LIVE_SESSION);
-
-/** Locks the session's row: whatever deletes the session or changes its id waits for the transaction. */
-const keepSession = statement('auth.keep_session', `${LIVE_SESSION} FOR KEY SHARE`);
 
 /** A token that was verified less than this long ago is not checked again, so a revocation takes effect within five seconds. */
 const GOOD_FOR_MS = 3_000;
@@ -43,6 +30,7 @@ export class Authenticator {
     private readonly patVerifier: PatVerifier,
     private readonly keySet: KeySet,
     private readonly endedSessions: EndedSessions,
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
@@ -78,9 +66,10 @@ export class Authenticator {
     tx?: Tx,
   ): Promise<void> {
     if (sessionId === undefined) return;
-    const values = [sessionId, userId, this.clock.now()];
-    const found = await (tx ? tx.run(keepSession, values) : this.database.run(liveSession, values));
-    if (found.length === 0) throw new SessionEnded();
+    const now = this.clock.now();
+    const live = { id: sessionId, userId, expiresAt: MoreThan(now) };
+    const isLive = tx ? await keep(tx, live) : await this.sessions.existsBy(live);
+    if (!isLive) throw new SessionEnded();
   }
 
   isExpired({ expiresAt }: Principal): boolean {
@@ -113,7 +102,7 @@ export class Authenticator {
   async lapsed(principals: readonly Principal[]): Promise<Lapsed[]> {
     const pats = principals.flatMap(({ tokenId }) => (tokenId === null ? [] : [tokenId]));
     const keys = await this.keySet.refresh();
-    const active = await this.activeAmong(pats);
+    const active = await this.patVerifier.activeAmong([...new Set(pats)]);
     const users = await this.usersOf(principals);
     return principals.flatMap((principal): Lapsed[] => {
       const { tokenId, keyId } = principal;
@@ -137,16 +126,16 @@ export class Authenticator {
   private async usersOf(principals: readonly Principal[]): Promise<Users> {
     const ids = [...new Set(principals.map(({ userId }) => userId))];
     if (ids.length === 0) return new Map();
-    const rows = await this.database.run<{ id: string; isSuspended: boolean }>(usersAmong, [ids]);
+    const rows = await this.database.run<{ id: string; isSuspended: boolean }>(userStatements.among, [ids]);
     return new Map(rows.map(({ id, isSuspended }) => [id, isSuspended]));
   }
+}
 
-  private async activeAmong(pats: readonly string[]): Promise<Set<string>> {
-    if (pats.length === 0) return new Set();
-    const values = [[...new Set(pats)], this.clock.now()];
-    const rows = await this.database.run<{ id: string }>(activePatsAmong, values);
-    return new Set(rows.map(({ id }) => id));
-  }
+/** Locks the session's row: whatever deletes the session or changes its id waits for the transaction. @returns whether it is live */
+async function keep(tx: Tx, live: FindOptionsWhere<AuthSession>): Promise<boolean> {
+  const sessions = tx.manager.getRepository(AuthSession);
+  const kept = { select: { id: true }, where: live, lock: { mode: 'for_key_share' } } as const;
+  return (await sessions.findOne(kept)) !== null;
 }
 
 /** For each existing user, by id, whether the user is suspended. */

@@ -1,13 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement } from '../platform/database/index.js';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { AuthAccount, passwordHashOf } from './auth-account.entity.js';
 import { PasswordHasher } from './password-hasher.js';
 import { WrongPasswords } from './wrong-passwords.js';
-
-const hashOf = statement(
-  'current_password.hash',
-  `SELECT password AS hash FROM auth_accounts
-   WHERE user_id = $1 AND provider_id = 'credential' AND password IS NOT NULL`,
-);
 
 export type CurrentPasswordFault = 'CREDENTIAL_ACCOUNT_NOT_FOUND' | 'INVALID_PASSWORD';
 
@@ -21,7 +17,7 @@ interface Claim {
 @Injectable()
 export class CurrentPassword {
   constructor(
-    private readonly database: Database,
+    @InjectRepository(AuthAccount) private readonly accounts: Repository<AuthAccount>,
     private readonly hasher: PasswordHasher,
     private readonly wrongPasswords: WrongPasswords,
   ) {}
@@ -47,10 +43,10 @@ export class CurrentPassword {
 
   /** The hash that the password was checked against, or what is wrong. @throws ServiceUnavailable when all hashing slots are taken */
   async check({ user, password, ip }: Claim): Promise<{ hash: string } | CurrentPasswordFault> {
-    const [stored] = await this.database.run<{ hash: string }>(hashOf, [user.id]);
-    if (!stored) return 'CREDENTIAL_ACCOUNT_NOT_FOUND';
-    const { isRight } = await this.hasher.verify(password, stored.hash, ip);
-    if (isRight) return stored;
+    const hash = await passwordHashOf(this.accounts, user.id);
+    if (hash === undefined) return 'CREDENTIAL_ACCOUNT_NOT_FOUND';
+    const { isRight } = await this.hasher.verify(password, hash, ip);
+    if (isRight) return { hash };
     await this.wrongPasswords.noteWrong(user.email); // the same password could be tried at sign-in
     return 'INVALID_PASSWORD';
   }

@@ -1,33 +1,20 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { AuditLog } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
 import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { type AccountClaim, AccountProof, type ProofFault } from './account-proof.js';
 import { AccessEndings } from './access-endings.js';
+import { userStatements } from './auth.queries.js';
 import { lockUser } from './lock-user.js';
 import { MailLimit } from './mail-limit.js';
 import { type LinkTarget, MailLinks } from './mail-links.js';
+import { addressOf, UserEntity } from './user.entity.js';
 
 const LINK = { path: '/account/new-address', lifeMs: 24 * 60 * 60_000 };
-
-const statements = {
-  /** Whether the address $1 is free, its own user's, or another user's. */
-  ownerOf: statement('email_change.owner_of', 'SELECT id FROM users WHERE email = $1'),
-
-  addressOf: statement(
-    'email_change.address_of',
-    'SELECT email FROM users WHERE id = $1 AND suspended_at IS NULL',
-  ),
-
-  /** Changes nothing when somebody else has taken the address meanwhile. */
-  change: statement(
-    'email_change.change',
-    `UPDATE users SET email = $2, email_verified = true, updated_at = $3
-     WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users WHERE email = $2) RETURNING id`,
-  ),
-};
 
 /** The parts that a link's mail and its use need. */
 @Injectable()
@@ -44,6 +31,7 @@ export class EmailLinks {
 @Injectable()
 export class EmailChange {
   constructor(
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
     private readonly database: Database,
     private readonly parts: EmailLinks,
     private readonly endings: AccessEndings,
@@ -89,20 +77,20 @@ export class EmailChange {
   ): Promise<boolean> {
     const now = this.clock.now();
     if (!(await lockUser(tx, userId))) return false;
-    const [before] = await tx.run<{ email: string }>(statements.addressOf, [userId]);
+    const before = await addressOf(tx.manager.getRepository(UserEntity), userId);
     const used = await this.parts.links.use(tx, 'change-email', token);
-    if (!before || !used) return false;
-    if ((await tx.run(statements.change, [userId, used.email, now])).length === 0) return false;
+    if (before === undefined || !used) return false;
+    if ((await tx.run(userStatements.changeAddress, [userId, used.email, now])).length === 0) return false;
     await this.endings.end(tx, userId, 'email-changed'); // links at the old address must not open the account
     await this.audit.record({ action: 'email.changed', userId, actor: 'user', ip, userAgent }, tx);
     const parameters = { at: now.toISOString() };
-    await this.parts.mail.queue({ template: 'email-changed', to: before.email, userId, parameters }, tx);
+    await this.parts.mail.queue({ template: 'email-changed', to: before, userId, parameters }, tx);
     return true;
   }
 
   private async prepare(queued: QueuedMail): Promise<Prepared | undefined> {
     const { to: email, userId } = queued;
-    const [owner] = await this.database.run<{ id: string }>(statements.ownerOf, [email]);
+    const owner = await this.users.findOneBy({ email });
     if (userId === null || owner?.id === userId) return undefined;
     if (owner) {
       const parameters = { link: `${this.configuration.publicUrl}/account` };

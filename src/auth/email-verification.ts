@@ -1,31 +1,21 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Repository } from 'typeorm';
 import { AuditLog } from '../audit/index.js';
 import { Configuration } from '../config/index.js';
 import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
-import { Database, statement } from '../platform/database/index.js';
 import { type AccountClaim, AccountProof, type ProofFault } from './account-proof.js';
 import { MailLimit } from './mail-limit.js';
 import { type LinkTarget, MailLinks } from './mail-links.js';
+import { UserEntity } from './user.entity.js';
 
 const LINK = { path: '/account/verify', lifeMs: 24 * 60 * 60_000 };
-
-const statements = {
-  unverified: statement(
-    'email_verification.unverified',
-    `SELECT id AS "userId", email FROM users WHERE email = $1 AND NOT email_verified AND suspended_at IS NULL`,
-  ),
-
-  verify: statement(
-    'email_verification.verify',
-    'UPDATE users SET email_verified = true WHERE id = $1 AND email = $2 RETURNING id',
-  ),
-};
 
 /** The addresses of new accounts, confirmed by a link in a mail. Accounts that somebody else has made count as confirmed. */
 @Injectable()
 export class EmailVerification {
   constructor(
-    private readonly database: Database,
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
     private readonly mail: Mail,
     private readonly limit: MailLimit,
     private readonly links: MailLinks,
@@ -81,20 +71,21 @@ export class EmailVerification {
     return this.proof.during(target.userId, claim, async (tx) => {
       const { ip, userAgent } = claim;
       const used = await this.links.use(tx, 'verify-email', token);
-      if (!used || (await tx.run(statements.verify, [used.userId, used.email])).length === 0) return false;
-      await this.audit.record(
-        { action: 'email.verified', userId: used.userId, actor: 'user', ip, userAgent },
-        tx,
-      );
+      if (!used) return false;
+      const { userId, email } = used;
+      const users = tx.manager.getRepository(UserEntity);
+      if (!(await users.update({ id: userId, email }, { emailVerified: true })).affected) return false;
+      await this.audit.record({ action: 'email.verified', userId, actor: 'user', ip, userAgent }, tx);
       return true;
     });
   }
 
   private async prepare(queued: QueuedMail): Promise<Prepared | undefined> {
-    const [account] = await this.database.run<{ userId: string; email: string }>(statements.unverified, [
-      queued.to.toLowerCase(),
-    ]);
-    const parameters = account && (await this.links.issue(queued, 'verify-email', account, LINK));
-    return parameters && { to: account.email, template: 'verify-email', parameters };
+    const unverified = { emailVerified: false, suspendedAt: IsNull() };
+    const user = await this.users.findOneBy({ email: queued.to.toLowerCase(), ...unverified });
+    if (!user) return undefined;
+    const { id: userId, email } = user;
+    const parameters = await this.links.issue(queued, 'verify-email', { userId, email }, LINK);
+    return parameters && { to: email, template: 'verify-email', parameters };
   }
 }

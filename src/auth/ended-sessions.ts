@@ -1,9 +1,10 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
+import { sessionStatements } from './auth.queries.js';
 import { JWT_MINUTES } from './password-policy.js';
 
 /** An ended session is known everywhere within five seconds, also when one read fails, or waits for a dead connection. */
@@ -17,18 +18,6 @@ const BEGINNING = '0';
 
 /** Reads at once: one may wait for a connection that is dead, until it is cut. */
 const MOST_READS = 3;
-
-/**
- * The last half minute is read again: after a crash, a server gives out once more the ids of transactions that had written nothing
- * to disk. As one text: the driver takes ten times as long to parse an array.
- */
-const endedSince = statement(
-  'auth.ended_sessions',
-  `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS next,
-          (SELECT string_agg(session_id::text, ',') FROM ended_sessions
-           WHERE (transaction >= $1::text::xid8 OR ended_at > now() - interval '30 seconds')
-             AND ended_at > now() - interval '1 hour') AS ids`,
-);
 
 type Listener = (sessionIds: ReadonlySet<string>) => void;
 
@@ -82,7 +71,7 @@ export class EndedSessions implements OnApplicationBootstrap {
     this.reads++;
     const { since } = this;
     const [found] = await this.database
-      .run<{ next: string; ids: string | null }>(endedSince, [since])
+      .run<{ next: string; ids: string | null }>(sessionStatements.endedSince, [since])
       .finally(() => this.reads--);
     if (!found) return;
     this.remember(found.ids?.split(',') ?? []);

@@ -1,19 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { type EntityManager, MoreThan } from 'typeorm';
 import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { AccessEndings } from './access-endings.js';
+import { AuthSession } from './auth-session.entity.js';
+import { SecondFactor } from './factors/index.js';
 import { lockUser } from './lock-user.js';
-
-const COUNTS = `
-  (SELECT count(*)::integer FROM auth_two_factors WHERE user_id = $1 AND verified) AS factors,
-  (SELECT count(*)::integer FROM auth_passkeys WHERE user_id = $1) AS passkeys,
-  (SELECT count(*)::integer FROM auth_sessions WHERE user_id = $1 AND expires_at > $2) AS sessions`;
-
-const resetStatements = {
-  counts: statement('factor_reset.counts', `SELECT ${COUNTS}`),
-};
+import { Passkey } from './passkeys/index.js';
 
 /** What a reset removes. */
 export interface FactorCounts {
@@ -39,11 +34,9 @@ export class FactorReset {
    * The password stays. Returns what there was. @throws NotFound
    */
   async run(userId: string, by: Acting = BY_OPERATOR): Promise<FactorCounts> {
-    const now = this.clock.now();
     return this.database.transaction(async (tx) => {
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
-      const [counts] = await tx.run<FactorCounts>(resetStatements.counts, [userId, now]);
-      if (!counts) throw new NotFound('user not found');
+      const counts = await this.counts(tx.manager, userId);
       await this.endings.end(tx, userId, 'factors-reset-by-operator');
       const { factors, passkeys } = counts;
       await this.audit.record({ action: 'factor.reset', userId, ...by, details: { factors, passkeys } }, tx);
@@ -52,9 +45,16 @@ export class FactorReset {
   }
 
   /** What `run` would remove. */
-  async preview(userId: string): Promise<FactorCounts> {
-    const values = [userId, this.clock.now()];
-    const [counts] = await this.database.run<FactorCounts>(resetStatements.counts, values);
-    return counts ?? { factors: 0, passkeys: 0, sessions: 0 };
+  preview(userId: string): Promise<FactorCounts> {
+    return this.counts(this.database.dataSource.manager, userId);
+  }
+
+  private async counts(manager: EntityManager, userId: string): Promise<FactorCounts> {
+    const live = { userId, expiresAt: MoreThan(this.clock.now()) };
+    return {
+      factors: await manager.getRepository(SecondFactor).countBy({ userId, verified: true }),
+      passkeys: await manager.getRepository(Passkey).countBy({ userId }),
+      sessions: await manager.getRepository(AuthSession).countBy(live),
+    };
   }
 }

@@ -1,10 +1,13 @@
 import type { FactoryProvider } from '@nestjs/common';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import { IsNull, Not, type Repository } from 'typeorm';
 import { Configuration, keptSecret } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, underStartLock } from '../platform/database/index.js';
+import { Database, underStartLock } from '../platform/database/index.js';
 import { Forbidden } from '../platform/http/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { Log } from '../platform/log/index.js';
+import { AuthSession } from './auth-session.entity.js';
 import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
 import { identityRequests, inIdentityRequest } from './identity-request.js';
@@ -15,27 +18,13 @@ import { PasswordRecovery } from './password-recovery.js';
 import { SessionCap } from './session-cap.js';
 import { IdentityPasswords } from './sign-in-passwords.js';
 import { AccountSuspended } from './suspensions.js';
+import { UserEntity } from './user.entity.js';
 import { UserSessions } from './user-sessions.js';
-
-const suspendedUser = statement(
-  'session_guard.suspended_user',
-  'SELECT id FROM users WHERE id = $1 AND suspended_at IS NOT NULL',
-);
-
-const confirmation = statement(
-  'identity.confirmation',
-  'SELECT confirmed_at AS "confirmedAt" FROM auth_sessions WHERE id = $1',
-);
-
-const unverifiedUser = statement(
-  'session_guard.unverified_user',
-  'SELECT id FROM users WHERE id = $1 AND NOT email_verified',
-);
 
 type Adapter = Awaited<Identity['$context']>['internalAdapter'];
 
 interface Parts {
-  readonly database: Database;
+  readonly users: Repository<UserEntity>;
   readonly clock: Clock;
   readonly identityPool: IdentityPool;
   readonly needsVerifiedEmail: boolean;
@@ -58,13 +47,12 @@ class EmailUnverified extends Forbidden {
  * - An expired session is not found, so that the handler does not delete it: a clock that is briefly wrong would otherwise sign
  *   everybody out for good. The nightly job removes expired sessions.
  */
-function guardSessions(adapter: Adapter, { database, clock, identityPool, needsVerifiedEmail }: Parts): void {
+function guardSessions(adapter: Adapter, { users, clock, identityPool, needsVerifiedEmail }: Parts): void {
   const findSession = adapter.findSession.bind(adapter);
   const createSession = adapter.createSession.bind(adapter);
   const refuseSuspended = (userId: string): Promise<void> =>
     identityPool.noting(async () => {
-      const rows = await database.run(suspendedUser, [userId]);
-      if (rows.length > 0) throw new AccountSuspended();
+      if (await users.existsBy({ id: userId, suspendedAt: Not(IsNull()) })) throw new AccountSuspended();
     });
 
   adapter.findSession = async (token) => {
@@ -80,7 +68,7 @@ function guardSessions(adapter: Adapter, { database, clock, identityPool, needsV
   };
   const refuseUnverified = (userId: string): Promise<void> =>
     identityPool.noting(async () => {
-      if ((await database.run(unverifiedUser, [userId])).length > 0) throw new EmailUnverified();
+      if (await users.existsBy({ id: userId, emailVerified: false })) throw new EmailUnverified();
     });
   adapter.createSession = async (userId, ...more) => {
     if (identityRequests.getStore()?.mayBeginSession === false)
@@ -112,6 +100,9 @@ export const provideIdentity: FactoryProvider<Identity> = {
     PasswordRecovery,
     EmailVerification,
     UserSessions,
+    SessionCap,
+    getRepositoryToken(UserEntity),
+    getRepositoryToken(AuthSession),
     Log,
     Queues,
   ],
@@ -125,22 +116,24 @@ export const provideIdentity: FactoryProvider<Identity> = {
     recovery: PasswordRecovery,
     verification: EmailVerification,
     sessions: UserSessions,
+    sessionCap: SessionCap,
+    users: Repository<UserEntity>,
+    authSessions: Repository<AuthSession>,
     log: Log,
     queues: Queues,
   ) => {
     const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
     const identityPool = new IdentityPool(database.pool, queues);
-    const sessionCap = new SessionCap(database);
     const confirmedAt = (sessionId: string): Promise<Date | null> =>
       identityPool.noting(async () => {
-        const [session] = await database.run<{ confirmedAt: Date | null }>(confirmation, [sessionId]);
+        const session = await authSessions.findOneBy({ id: sessionId });
         return session?.confirmedAt ?? null;
       });
     const services = { passwords, factors, passkeys, recovery, verification, sessions };
     const parts = { ...services, identityPool, sessionCap, clock, confirmedAt };
     const identity = createIdentity(configuration, secret, parts, log);
     guardSessions((await identity.$context).internalAdapter, {
-      ...{ database, clock, identityPool },
+      ...{ users, clock, identityPool },
       needsVerifiedEmail: configuration.requiresVerifiedEmail,
     });
     await underStartLock(database.dataSource, () => identity.api.getJwks());

@@ -1,3 +1,4 @@
+export { AccessToken, liveTokens } from './access-token.entity.js';
 export { Administrators } from './administrators.js';
 export { AuthModule } from './auth.module.js';
 export { BrowserFactors, type CodeRefusal } from './browser-factors.js';
@@ -17,10 +18,13 @@ export { EMAIL_RULE, isEmailAddress, isMailable } from './email-address.js';
 export type { AccountClaim, ProofFault } from './account-proof.js';
 export { ENDINGS, type Ending } from './access-endings.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
+export { AuthSession } from './auth-session.entity.js';
 export { EndedSessions, SessionEnded } from './ended-sessions.js';
+export { Invitation } from './invitation.entity.js';
 export { lockOwnUser } from './lock-user.js';
 export { NO_PASSWORDS } from './identity-actions.js';
 export { GuessLimit } from './guess-limit.js';
+export { KnownNetwork } from './known-network.entity.js';
 export { KNOWN_FOR_MS } from './known-networks.js';
 export { LinkTokens } from './link-tokens.js';
 export { MailLimit } from './mail-limit.js';

@@ -1,18 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters, type LocalJWKSet } from 'jose';
+import { Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { SigningKey } from './signing-key.entity.js';
 
 /** A removed key may still be accepted for this long. */
 const FRESH_MS = 5_000;
 
 /** A forged token with an invented kid must not cost a query: unknown kids reload the keys at most this often. */
 const UNKNOWN_KID_MS = 1_000;
-
-const publicKeys = statement(
-  'auth.public_keys',
-  'SELECT id, public_key AS "publicKey" FROM auth_jwks WHERE alg = $1 ORDER BY id',
-);
 
 /** The public keys of the service's own JWTs, cached in memory for seconds. */
 @Injectable()
@@ -27,7 +24,7 @@ export class KeySet {
   private loading: Promise<void> | undefined;
 
   constructor(
-    private readonly database: Database,
+    @InjectRepository(SigningKey) private readonly stored: Repository<SigningKey>,
     private readonly clock: Clock,
   ) {}
 
@@ -64,7 +61,11 @@ export class KeySet {
   }
 
   private async load(): Promise<void> {
-    const rows = await this.database.run<{ id: string; publicKey: string }>(publicKeys, ['RS256']);
+    const rows = await this.stored.find({
+      select: { id: true, publicKey: true },
+      where: { alg: 'RS256' },
+      order: { id: 'ASC' },
+    });
     this.loadedAt = this.clock.elapsed();
     const text = JSON.stringify(rows);
     if (text === this.text) return;

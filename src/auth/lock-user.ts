@@ -1,14 +1,19 @@
-import { statement, type Tx } from '../platform/database/index.js';
+import type { Tx } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
-
-const lock = statement('users.lock', 'SELECT id FROM users WHERE id = $1 FOR UPDATE');
+import { UserEntity } from './user.entity.js';
 
 /**
  * Locks the user's row: waits for concurrent transactions that create something for the user, and blocks new ones. @returns
  * whether the user exists
  */
 export async function lockUser(tx: Tx, userId: string): Promise<boolean> {
-  return (await tx.run(lock, [userId])).length > 0;
+  const users = tx.manager.getRepository(UserEntity);
+  const locked = {
+    select: { id: true },
+    where: { id: userId },
+    lock: { mode: 'pessimistic_write' },
+  } as const;
+  return (await users.findOne(locked)) !== null;
 }
 
 /**

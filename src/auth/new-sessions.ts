@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { AuthVerification } from './auth-verification.entity.js';
 import { type Client, MAX_USER_AGENT, type SignedIn, type WaitsForFactor } from './browser-sessions.js';
-import { Database } from '../platform/database/index.js';
-import { pendingSignInStatements, SecondFactors } from './factors/index.js';
+import { endPendingSignIns, SecondFactors } from './factors/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { KnownNetworks } from './known-networks.js';
@@ -21,7 +23,7 @@ export class NewSessions {
     @Inject(IDENTITY) private readonly identity: Identity,
     private readonly factors: SecondFactors,
     private readonly networks: KnownNetworks,
-    private readonly database: Database,
+    @InjectRepository(AuthVerification) private readonly verifications: Repository<AuthVerification>,
   ) {}
 
   /**
@@ -47,7 +49,7 @@ export class NewSessions {
 
   /** Ends a session, or a sign-in that waits for the code, whose cookies were not sent. */
   async undo(userId: string, begun: SignedIn | WaitsForFactor): Promise<void> {
-    if ('needsFactor' in begun) await this.database.run(pendingSignInStatements.end, [userId]);
+    if ('needsFactor' in begun) await endPendingSignIns(this.verifications, userId);
     else await (await this.identity.$context).internalAdapter.deleteSession(begun.token);
   }
 

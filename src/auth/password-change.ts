@@ -1,26 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type AuditDetails, AuditLog } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { AccessEndings, type Ended } from './access-endings.js';
+import { AuthAccount, credentialOf } from './auth-account.entity.js';
+import { AuthSession } from './auth-session.entity.js';
 import { CurrentPassword, type CurrentPasswordFault } from './current-password.js';
 import { lockOwnUser } from './lock-user.js';
 import { PasswordHasher } from './password-hasher.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
-
-const changeStatements = {
-  replace: statement(
-    'password_change.replace',
-    `UPDATE auth_accounts SET password = $3, updated_at = $4
-     WHERE user_id = $1 AND provider_id = 'credential' AND password = $2 RETURNING id`,
-  ),
-
-  isThere: statement(
-    'password_change.is_session_there',
-    'SELECT 1 FROM auth_sessions WHERE user_id = $1 AND id = $2',
-  ),
-};
 
 /** A user's request to change the password. */
 export interface Change {
@@ -83,10 +72,11 @@ export class PasswordChange {
       const { user, sessionId } = change;
       // No session of this user begins during the lock: one that waits is then checked against the new password.
       await lockOwnUser(tx, user.id);
-      if ((await tx.run(changeStatements.isThere, [user.id, sessionId])).length === 0)
-        throw new Unauthorized();
-      const values = [user.id, hash, newHash, this.clock.now()];
-      if ((await tx.run(changeStatements.replace, values)).length === 0) return undefined;
+      const sessions = tx.manager.getRepository(AuthSession);
+      if (!(await sessions.existsBy({ userId: user.id, id: sessionId }))) throw new Unauthorized();
+      const old = { ...credentialOf(user.id), password: hash };
+      const changed = { password: newHash, updatedAt: this.clock.now() };
+      if (!(await tx.manager.getRepository(AuthAccount).update(old, changed)).affected) return undefined;
       const { ip, userAgent, newSessionToken, revokesAccessTokens } = change;
       const circumstances = { ownSession: sessionId, newSessionToken, revokesAccessTokens };
       const ended = await this.endings.end(tx, user.id, 'password-changed', circumstances);

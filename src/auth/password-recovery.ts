@@ -1,27 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Repository } from 'typeorm';
 import { Mail, type Prepared, type QueuedMail } from '../mail/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { AccessEndings, type Ended } from './access-endings.js';
 import { lockUser } from './lock-user.js';
 import { MailLimit } from './mail-limit.js';
 import { MailLinks } from './mail-links.js';
 import { faultOfPassword, type PasswordFault } from './password-policy.js';
 import { PasswordReset } from './password-reset.js';
+import { UserEntity } from './user.entity.js';
 
 const LINK = { path: '/account/reset', lifeMs: 30 * 60_000 };
-
-const statements = {
-  account: statement(
-    'password_recovery.account',
-    'SELECT id AS "userId", email FROM users WHERE email = $1 AND suspended_at IS NULL',
-  ),
-
-  /** Whoever has the link has the mailbox. Returns a row the first time that somebody shows this. */
-  verify: statement(
-    'password_recovery.verify',
-    'UPDATE users SET email_verified = true WHERE id = $1 AND email = $2 AND NOT email_verified RETURNING id',
-  ),
-};
 
 /** A new password by a link. */
 export interface Recovery {
@@ -40,6 +30,7 @@ export type RecoveryFault = PasswordFault | 'INVALID_TOKEN';
 @Injectable()
 export class PasswordRecovery {
   constructor(
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
     private readonly database: Database,
     private readonly mail: Mail,
     private readonly limit: MailLimit,
@@ -93,7 +84,12 @@ export class PasswordRecovery {
     if (!(await lockUser(tx, userId))) return undefined;
     const used = await this.links.use(tx, purpose, token);
     if (!used) return undefined;
-    const isFirstProof = (await tx.run(statements.verify, [userId, used.email])).length > 0;
+    // Whoever has the link has the mailbox. This is true the first time that somebody shows it.
+    const unverified = { id: userId, email: used.email, emailVerified: false };
+    const { affected } = await tx.manager
+      .getRepository(UserEntity)
+      .update(unverified, { emailVerified: true });
+    const isFirstProof = affected === 1;
     // A link that confirms an address is valid for longer than one for a new password, and must not replace it.
     if (purpose === 'verify-email' && !isFirstProof) return undefined;
     const ending = isFirstProof ? 'first-proof' : 'password-reset';
@@ -101,10 +97,10 @@ export class PasswordRecovery {
   }
 
   private async prepare(queued: QueuedMail): Promise<Prepared | undefined> {
-    const [account] = await this.database.run<{ userId: string; email: string }>(statements.account, [
-      queued.to.toLowerCase(),
-    ]);
-    const parameters = account && (await this.links.issue(queued, 'reset-password', account, LINK));
-    return parameters && { to: account.email, template: 'reset-password', parameters };
+    const user = await this.users.findOneBy({ email: queued.to.toLowerCase(), suspendedAt: IsNull() });
+    if (!user) return undefined;
+    const { id: userId, email } = user;
+    const parameters = await this.links.issue(queued, 'reset-password', { userId, email }, LINK);
+    return parameters && { to: email, template: 'reset-password', parameters };
   }
 }

@@ -1,24 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { MoreThan, Repository } from 'typeorm';
 import { type Acting, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
-import { AccessEndings, type Ended, type Ending, removePassword } from './access-endings.js';
+import { AccessEndings, type Ended, type Ending } from './access-endings.js';
+import { AuthAccount, credentialOf } from './auth-account.entity.js';
+import { AuthSession } from './auth-session.entity.js';
 import { lockUser } from './lock-user.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
-
-const resetStatements = {
-  add: statement(
-    'password_reset.add',
-    `INSERT INTO auth_accounts (user_id, account_id, provider_id, password, created_at, updated_at)
-     VALUES ($1::uuid, $1::uuid::text, 'credential', $2, $3, $3)`,
-  ),
-
-  live: statement(
-    'password_reset.live',
-    'SELECT count(*)::integer AS sessions FROM auth_sessions WHERE user_id = $1 AND expires_at > $2',
-  ),
-};
 
 interface ResetByUser {
   readonly ending: Ending;
@@ -32,6 +23,7 @@ interface ResetByUser {
 export class PasswordReset {
   constructor(
     private readonly hasher: PasswordHasher,
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly audit: AuditLog,
@@ -76,14 +68,15 @@ export class PasswordReset {
 
   private async put(tx: Tx, userId: string, hash: string): Promise<void> {
     // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
-    await tx.run(removePassword, [userId]);
-    await tx.run(resetStatements.add, [userId, hash, this.clock.now()]);
+    const accounts = tx.manager.getRepository(AuthAccount);
+    const now = this.clock.now();
+    await accounts.delete(credentialOf(userId));
+    const stamps = { createdAt: now, updatedAt: now };
+    await accounts.insert({ ...credentialOf(userId), accountId: userId, password: hash, ...stamps });
   }
 
   /** How many sessions `run` would end. */
-  async preview(userId: string): Promise<number> {
-    const values = [userId, this.clock.now()];
-    const [live] = await this.database.run<{ sessions: number }>(resetStatements.live, values);
-    return live?.sessions ?? 0;
+  preview(userId: string): Promise<number> {
+    return this.sessions.countBy({ userId, expiresAt: MoreThan(this.clock.now()) });
   }
 }

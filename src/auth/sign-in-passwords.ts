@@ -1,34 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { APIError } from 'better-auth/api';
-import { Database, type Parameter, statement } from '../platform/database/index.js';
+import { Repository } from 'typeorm';
+import { Database, type Parameter } from '../platform/database/index.js';
+import { AuthAccount, credentialOf, passwordHashOf } from './auth-account.entity.js';
+import { AuthSession } from './auth-session.entity.js';
+import { sessionStatements } from './auth.queries.js';
 import { type IdentityRequest, identityRequests } from './identity-request.js';
 import { KnownNetworks } from './known-networks.js';
 import { PasswordChange } from './password-change.js';
 import { PasswordHasher } from './password-hasher.js';
 import { WrongPasswords } from './wrong-passwords.js';
-
-const signInPasswordStatements = {
-  proven: statement(
-    'sign_in_passwords.proven',
-    `SELECT u.two_factor_enabled AS "needsFactor" FROM auth_sessions s JOIN users u ON u.id = s.user_id
-     JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential' AND a.password = ANY ($2)
-     WHERE s.id = $1`,
-  ),
-
-  hashOf: statement(
-    'sign_in_passwords.hash_of',
-    `SELECT a.password AS hash FROM auth_sessions s
-     JOIN auth_accounts a ON a.user_id = s.user_id AND a.provider_id = 'credential'
-     WHERE s.id = $1`,
-  ),
-
-  end: statement('sign_in_passwords.end', 'DELETE FROM auth_sessions WHERE id = $1'),
-
-  renew: statement(
-    'sign_in_passwords.renew',
-    `UPDATE auth_accounts SET password = $3 WHERE user_id = $1 AND provider_id = 'credential' AND password = $2`,
-  ),
-};
 
 interface Session {
   readonly id: string;
@@ -46,6 +28,8 @@ const WRONG = { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or pa
 @Injectable()
 export class SignInPasswords {
   constructor(
+    @InjectRepository(AuthAccount) private readonly accounts: Repository<AuthAccount>,
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
     private readonly database: Database,
     private readonly hasher: PasswordHasher,
     private readonly networks: KnownNetworks,
@@ -85,7 +69,7 @@ export class SignInPasswords {
     }
     const proven = await this.proven(session, request);
     if (!proven) {
-      await this.database.run(signInPasswordStatements.end, [session.id]);
+      await this.sessions.delete({ id: session.id });
       request.isWrong = true;
       throw new APIError('UNAUTHORIZED', WRONG);
     }
@@ -101,27 +85,28 @@ export class SignInPasswords {
 
   /** A concurrent sign-in may have replaced the outdated hash; then the password is checked against the new one. */
   private async proven(
-    { id }: Session,
+    { id, userId }: Session,
     { hashes, proof, ip }: IdentityRequest,
   ): Promise<{ needsFactor: boolean } | undefined> {
     const among = async (): Promise<{ needsFactor: boolean } | undefined> => {
       const values: Parameter[] = [id, [...hashes]];
-      return (await this.database.run<{ needsFactor: boolean }>(signInPasswordStatements.proven, values))[0];
+      return (await this.database.run<{ needsFactor: boolean }>(sessionStatements.proven, values))[0];
     };
     const found = await among();
     if (found) return found;
     if (proof?.renewed === undefined) return undefined;
-    const [stored] = await this.database.run<{ hash: string }>(signInPasswordStatements.hashOf, [id]);
-    if (!stored || !(await this.hasher.verify(proof.password, stored.hash, ip)).isRight) return undefined;
-    hashes.add(stored.hash);
+    const hash = await passwordHashOf(this.accounts, userId);
+    if (hash === undefined || !(await this.hasher.verify(proof.password, hash, ip)).isRight) return undefined;
+    hashes.add(hash);
     return among();
   }
 
   /** Changes nothing when the password or its hash has been replaced meanwhile. */
   private async renew({ userId }: Session, { proof, hashes }: IdentityRequest): Promise<void> {
     if (proof?.renewed === undefined) return;
-    await this.database.run(signInPasswordStatements.renew, [userId, proof.hash, proof.renewed]);
-    hashes.add(proof.renewed);
+    const { hash, renewed } = proof;
+    await this.accounts.update({ ...credentialOf(userId), password: hash }, { password: renewed });
+    hashes.add(renewed);
   }
 }
 

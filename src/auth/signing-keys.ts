@@ -1,17 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { OperatorError } from '../config/index.js';
-import { Database, isTransient, statement, underStartLock } from '../platform/database/index.js';
+import { Database, isTransient, underStartLock } from '../platform/database/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
-
-const removeAll = statement('auth.remove_signing_keys', 'DELETE FROM auth_jwks');
-const countAll = statement('auth.count_signing_keys', 'SELECT count(*) AS keys FROM auth_jwks');
+import { SigningKey } from './signing-key.entity.js';
 
 /** The keys that sign the service's JWTs; their private halves are encrypted with AUTH_SECRET. */
 @Injectable()
 export class SigningKeys {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
+    @InjectRepository(SigningKey) private readonly keys: Repository<SigningKey>,
     private readonly database: Database,
   ) {}
 
@@ -30,15 +31,14 @@ export class SigningKeys {
   }
 
   /** The number of keys that `renew` removes. */
-  async count(): Promise<number> {
-    const [row] = await this.database.run<{ keys: number }>(countAll, []);
-    return row?.keys ?? 0;
+  count(): Promise<number> {
+    return this.keys.count();
   }
 
   /** Creates a new key under the current secret. Within five seconds every instance refuses all existing JWTs; sessions stay. */
   async renew(): Promise<void> {
     await underStartLock(this.database.dataSource, async () => {
-      await this.database.run(removeAll, []);
+      await this.keys.deleteAll();
       await this.identity.api.getJwks();
     });
   }

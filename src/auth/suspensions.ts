@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { type FindOptionsWhere, IsNull, Not } from 'typeorm';
 import { type Acting, type AuditEntry, AuditLog, BY_OPERATOR } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, type Statement, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { Forbidden } from '../platform/http/index.js';
+import { UserEntity } from './user.entity.js';
 
 /** The operator has suspended the account: every request is refused until it is resumed. No data is lost. */
 export class AccountSuspended extends Forbidden {
@@ -14,18 +16,6 @@ export class AccountSuspended extends Forbidden {
 
 /** Topic of the event bus: an account was suspended; the key is the user's id. */
 export const USER_SUSPENDED = 'user-suspended';
-
-const statements = {
-  suspend: statement(
-    'suspensions.suspend',
-    'UPDATE users SET suspended_at = $2 WHERE id = $1 AND suspended_at IS NULL RETURNING id',
-  ),
-
-  resume: statement(
-    'suspensions.resume',
-    'UPDATE users SET suspended_at = NULL WHERE id = $1 AND suspended_at IS NOT NULL RETURNING id',
-  ),
-};
 
 /**
  * Suspends and resumes accounts (`users.suspended_at`). Every request reads the column together with its user's other data, so a
@@ -42,24 +32,26 @@ export class Suspensions {
 
   /** Returns whether the account was not suspended before. */
   async suspend(userId: string, by: Acting = BY_OPERATOR): Promise<boolean> {
-    const values = [userId, this.clock.now()];
-    const isNew = await this.change(statements.suspend, values, {
-      action: 'account.suspended',
-      userId,
-      ...by,
-    });
+    const entry: AuditEntry = { action: 'account.suspended', userId, ...by };
+    const isNew = await this.change({ id: userId, suspendedAt: IsNull() }, this.clock.now(), entry);
     this.bus.publish({ topic: USER_SUSPENDED, key: userId });
     return isNew;
   }
 
   /** Restores access: sessions, tokens and data were kept. Returns whether the account was suspended. */
   resume(userId: string, by: Acting = BY_OPERATOR): Promise<boolean> {
-    return this.change(statements.resume, [userId], { action: 'account.resumed', userId, ...by });
+    const entry: AuditEntry = { action: 'account.resumed', userId, ...by };
+    return this.change({ id: userId, suspendedAt: Not(IsNull()) }, null, entry);
   }
 
-  private change(query: Statement, values: readonly Parameter[], entry: AuditEntry): Promise<boolean> {
+  private change(
+    where: FindOptionsWhere<UserEntity>,
+    suspendedAt: Date | null,
+    entry: AuditEntry,
+  ): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      const isNew = (await tx.run(query, values)).length > 0;
+      const { affected } = await tx.manager.getRepository(UserEntity).update(where, { suspendedAt });
+      const isNew = affected === 1;
       if (isNew) await this.audit.record(entry, tx);
       return isNew;
     });

@@ -1,26 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { In, Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
 import { asName, BadRequest, Conflict, NAME_RULE } from '../platform/http/index.js';
-import { Database, statement } from '../platform/database/index.js';
 import { type Client, MAX_USER_AGENT } from './browser-sessions.js';
 import { claimsOf, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 import { JWT_MINUTES } from './password-policy.js';
 import { EMAIL_RULE, isEmailAddress } from './email-address.js';
-import { UserEntity } from './user.entity.js';
-
-/** The address counts as confirmed: somebody other than its owner has vouched for it. */
-const createUser = statement(
-  'users.create',
-  `INSERT INTO users (email, name, email_verified, created_at, updated_at) VALUES ($1, $2, true, $3, $3)
-   ON CONFLICT (email) DO NOTHING`,
-);
-
-const emailsOf = statement('users.emails', 'SELECT id, email FROM users WHERE id = ANY ($1)');
-const renameUser = statement('users.rename', 'UPDATE users SET name = $2, updated_at = $3 WHERE id = $1');
+import { createUser, UserEntity } from './user.entity.js';
 
 /** The users behind the identity handler. */
 @Injectable()
@@ -28,7 +17,6 @@ export class Users {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
     @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
-    private readonly database: Database,
     private readonly clock: Clock,
     private readonly hasher: PasswordHasher,
   ) {}
@@ -47,8 +35,9 @@ export class Users {
     if (!isEmailAddress(email)) throw new BadRequest(`email ${EMAIL_RULE}`);
     const stored = asName(name);
     if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
-    await this.database.run(createUser, [email.toLowerCase(), stored, this.clock.now()]);
-    return this.users.findOneByOrFail({ email: email.toLowerCase() });
+    const address = email.toLowerCase();
+    await createUser(this.users, { email: address, name: stored, now: this.clock.now() });
+    return this.users.findOneByOrFail({ email: address });
   }
 
   /**
@@ -72,7 +61,7 @@ export class Users {
   async rename(userId: string, name: string): Promise<void> {
     const stored = asName(name);
     if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
-    await this.database.run(renameUser, [userId, stored, this.clock.now()]);
+    await this.users.update({ id: userId }, { name: stored, updatedAt: this.clock.now() });
   }
 
   /** Whether the user can sign in with a password. */
@@ -85,7 +74,7 @@ export class Users {
   /** The addresses of users, by id; those that do not exist are absent. */
   async emails(ids: readonly (string | null)[]): Promise<ReadonlyMap<string, string>> {
     const known = [...new Set(ids.filter((id) => id !== null))];
-    const rows = await this.database.run<{ id: string; email: string }>(emailsOf, [known]);
+    const rows = await this.users.find({ select: { id: true, email: true }, where: { id: In(known) } });
     return new Map(rows.map(({ id, email }) => [id, email]));
   }
 

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement, type Tx } from '../platform/database/index.js';
+import { Database, type Tx } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { networkKey, TooManyRequests } from '../platform/http/index.js';
+import { wrongPasswordStatements } from './auth.queries.js';
 import { KNOWN_FOR_MS } from './known-networks.js';
 
 export const WRONG_PASSWORDS_PER_HOUR = 20;
@@ -16,41 +17,6 @@ export const HOUR_MS = 60 * 60_000;
 const WRONG_CODES = { most: 5, withinMs: 15 * 60_000 };
 const WRONG_PASSWORDS = { most: WRONG_PASSWORDS_PER_HOUR, withinMs: HOUR_MS };
 const MAILS = { most: MAILS_PER_HOUR, withinMs: HOUR_MS };
-
-const countStatements = {
-  /**
-   * Counts an attempt, or returns no row if there are too many within the period. Keeps one attempt above the limit, as one
-   * may be undone. $4: count it in any case; $5: the limit.
-   */
-  add: statement(
-    'wrong_passwords.add',
-    `INSERT INTO wrong_passwords AS w (key, tried_at, last_at) VALUES ($1, ARRAY[$2::timestamptz], $2)
-     ON CONFLICT (key) DO UPDATE
-     SET tried_at = array_prepend($2, w.tried_at[:$5]), last_at = greatest(w.last_at, excluded.last_at)
-     WHERE (SELECT count(*) < $5 FROM unnest(w.tried_at) AS at WHERE at > $3) OR $4::boolean
-     RETURNING true AS "isCounted"`,
-  ),
-
-  /** Returns a row if somebody has signed in to the account $1 from the network $2 since $3. */
-  isKnown: statement(
-    'wrong_passwords.is_known',
-    `SELECT 1 FROM users u JOIN known_networks k ON k.user_id = u.id
-     WHERE u.email = $1 AND k.network = $2 AND k.last_seen_at > $3`,
-  ),
-
-  /** Removes one of the attempts that were counted at this moment. */
-  takeBack: statement(
-    'wrong_passwords.take_back',
-    `UPDATE wrong_passwords SET tried_at =
-       tried_at[:array_position(tried_at, $2) - 1] || tried_at[array_position(tried_at, $2) + 1:]
-     WHERE key = $1 AND $2 = ANY (tried_at)`,
-  ),
-
-  oldest: statement(
-    'wrong_passwords.oldest',
-    `SELECT min(at) AS at FROM wrong_passwords, unnest(tried_at) AS at WHERE key = $1 AND at > $2`,
-  ),
-};
 
 /**
  * Counts wrong passwords and codes by account, over all instances. An attempt is counted before its password is checked,
@@ -125,24 +91,24 @@ export class WrongPasswords {
     const now = this.clock.now();
     const since = new Date(now.getTime() - withinMs);
     const add = async (isForced: boolean): Promise<boolean> =>
-      (await run.run(countStatements.add, [id, now, since, isForced, most])).length > 0;
+      (await run.run(wrongPasswordStatements.add, [id, now, since, isForced, most])).length > 0;
     const isKnown = async (): Promise<boolean> => {
       if (!known) return false;
       const values = [known.email, known.network, new Date(now.getTime() - KNOWN_FOR_MS)];
-      return (await run.run(countStatements.isKnown, values)).length > 0;
+      return (await run.run(wrongPasswordStatements.isKnown, values)).length > 0;
     };
     if (!(await add(false)) && !((await isKnown()) && (await add(true))))
       throw new TooManyRequests(await this.secondsUntilFree(id, since, run));
     // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.
     return async () => {
       await this.log.bestEffort('undo the count of a wrong password', () =>
-        this.database.run(countStatements.takeBack, [id, now]),
+        this.database.run(wrongPasswordStatements.takeBack, [id, now]),
       );
     };
   }
 
   private async secondsUntilFree(id: Buffer, since: Date, run: Pick<Tx, 'run'>): Promise<number> {
-    const [oldest] = await run.run<{ at: Date | null }>(countStatements.oldest, [id, since]);
+    const [oldest] = await run.run<{ at: Date | null }>(wrongPasswordStatements.oldest, [id, since]);
     const left = (oldest?.at ?? since).getTime() - since.getTime();
     return Math.max(1, Math.ceil(left / 1000));
   }

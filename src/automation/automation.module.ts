@@ -1,17 +1,20 @@
 import { Module } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { AuthModule } from '../auth/index.js';
 import { BillingModule } from '../billing/index.js';
 import { CheckpointsModule } from '../checkpoints/index.js';
-import { FilesModule } from '../files/index.js';
+import { FilesModule, VersionEntity } from '../files/index.js';
 import { KeySlotsModule } from '../key-slots/index.js';
 import { SyncModule } from '../sync/index.js';
-import { WorkspacesModule } from '../workspaces/index.js';
+import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { Contents } from './contents.js';
 import { NoteHeads } from './note-heads.js';
 import { HistoryController } from './history.controller.js';
 import { NoteHistory } from './history.service.js';
 import { KeyCheck } from './key-check.js';
 import { KeyDerivations } from './key-derivations.js';
+import { KeySession } from './key-session.entity.js';
 import { KeySessionsController } from './key-sessions.controller.js';
 import { EndedKeySessions, KeySessions } from './key-sessions.service.js';
 import { LargeNotes } from './large-notes.js';
@@ -38,6 +41,7 @@ import { SlotKeys } from './slot-keys.js';
     KeySlotsModule,
     SyncModule,
     WorkspacesModule,
+    TypeOrmModule.forFeature([KeySession, VersionEntity]),
   ],
   controllers: [
     KeySessionsController,
@@ -67,4 +71,9 @@ import { SlotKeys } from './slot-keys.js';
     SlotKeys,
   ],
 })
-export class AutomationModule {}
+export class AutomationModule {
+  constructor(purge: WorkspacePurge, @InjectRepository(KeySession) sessions: Repository<KeySession>) {
+    // Where workspaces are on nodes, no foreign key deletes these rows.
+    purge.addStep(async (workspaceId) => (await sessions.delete({ workspaceId })).affected ?? 0);
+  }
+}

@@ -28,12 +28,6 @@ const LIVE = `s.last_used_at > $1 AND s.created_at > $2 AND (
 )`;
 
 export const keySessionStatements = {
-  insert: statement(
-    'key_sessions.insert',
-    `INSERT INTO key_sessions (id, token_hash, user_id, workspace_id, access_token_id, session_id, wrapped_key, created_at, last_used_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
-  ),
-
   find: statement(
     'key_sessions.find',
     `SELECT s.id, s.access_token_id AS "accessTokenId", s.wrapped_key AS "wrappedKey", s.last_used_at AS "lastUsedAt"
@@ -45,23 +39,6 @@ export const keySessionStatements = {
     'key_sessions.live_among',
     `SELECT s.id FROM key_sessions s WHERE s.id = ANY ($4) AND ${LIVE}`,
   ),
-
-  /** Concurrent requests see the same old time; the condition lets only one of them write. */
-  noteUse: statement(
-    'key_sessions.note_use',
-    'UPDATE key_sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at <= $3',
-  ),
-
-  /** Ends a user's sessions beyond $3, least recently used first; never $2. */
-  endSurplus: statement(
-    'key_sessions.end_surplus',
-    `DELETE FROM key_sessions WHERE id IN (
-       SELECT id FROM key_sessions WHERE user_id = $1 AND id <> $2
-       ORDER BY last_used_at DESC, id DESC OFFSET $3::integer - 1
-     ) RETURNING id`,
-  ),
-
-  end: statement('key_sessions.end', 'DELETE FROM key_sessions WHERE id = $1'),
 
   forgetEnded: statement('key_sessions.forget_ended', `DELETE FROM key_sessions s WHERE NOT (${LIVE})`),
 };

@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, LessThanOrEqual, Not, Repository } from 'typeorm';
 import type { Principal } from '../access/index.js';
 import { type Acting, type AuditEntry, AuditLog } from '../audit/index.js';
 import { lockOwnUser } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, newId, type Parameter } from '../platform/database/index.js';
+import { Database, newId, type Tx } from '../platform/database/index.js';
 import { EventBus } from '../platform/events/index.js';
 import { notFoundIfPurged } from '../platform/http/index.js';
 import { TrustedTime } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { KeyCheck, type OpenKeySessionRequest } from './key-check.js';
+import { KeySession } from './key-session.entity.js';
 import { endOf, keySessionStatements, liveAt } from './key-sessions.queries.js';
 import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } from './key-wrap.js';
 import { deriveVaultKeys, type VaultKeys } from './vault-crypto.js';
@@ -23,12 +26,7 @@ const NOTE_USE_EVERY_MS = 5_000;
 /** Per user. */
 const MAX_SESSIONS = 1_000;
 
-interface SessionRow {
-  readonly id: string;
-  readonly accessTokenId: string | null;
-  readonly wrappedKey: Buffer;
-  readonly lastUsedAt: Date;
-}
+type SessionRow = Pick<KeySession, 'id' | 'accessTokenId' | 'wrappedKey' | 'lastUsedAt'>;
 
 /**
  * Key sessions: for 15 minutes after its last use, and 8 hours at most, a session's token lets its holder have the
@@ -39,6 +37,7 @@ interface SessionRow {
 @Injectable()
 export class KeySessions {
   constructor(
+    @InjectRepository(KeySession) private readonly sessions: Repository<KeySession>,
     private readonly keyCheck: KeyCheck,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -62,13 +61,22 @@ export class KeySessions {
     const token = generateToken();
     const now = this.clock.now();
     const id = newId();
-    const wrapped = wrapKey(token, { id, userId, workspaceId }, key);
+    const session: KeySession = {
+      id,
+      tokenHash: hashToken(token),
+      userId,
+      workspaceId,
+      accessTokenId: tokenId,
+      sessionId: sessionId ?? null,
+      wrappedKey: wrapKey(token, { id, userId, workspaceId }, key),
+      createdAt: now,
+      lastUsedAt: now,
+    };
     key.fill(0);
-    const row = [id, hashToken(token), userId, workspaceId, tokenId, sessionId ?? null, wrapped, now];
     const credential: AuditEntry['details'] = tokenId === null ? { sessionId: sessionId ?? '' } : { tokenId };
     const details = { workspace: name, workspaceId, ...credential };
     const entry: AuditEntry = { action: 'key-session.opened', userId, ...by, details };
-    for (const ended of await this.insert(entry, id, row)) this.announceEnd(ended);
+    for (const ended of await this.insert(entry, session)) this.announceEnd(ended);
     return { token, expiresAt: endOf(now) };
   }
 
@@ -90,7 +98,7 @@ export class KeySessions {
 
   /** Ends the session on all instances. */
   async end(sessionId: string): Promise<void> {
-    await this.database.run(keySessionStatements.end, [sessionId]);
+    await this.sessions.delete({ id: sessionId });
     this.announceEnd(sessionId);
   }
 
@@ -110,17 +118,15 @@ export class KeySessions {
    * Returns the sessions that were ended to make room. @throws NotFound, Unauthorized when the account has just been
    * deleted
    */
-  private async insert(entry: AuditEntry, id: string, row: readonly Parameter[]): Promise<string[]> {
-    const { userId } = entry;
+  private async insert(entry: AuditEntry, session: KeySession): Promise<string[]> {
     const isRepeated = await this.audit.hasRecent(entry); // not under the lock: of two at once, both may be recorded
     try {
-      const ended = await this.database.transaction(async (tx) => {
-        await lockOwnUser(tx, userId);
-        await tx.run(keySessionStatements.insert, row);
+      return await this.database.transaction(async (tx) => {
+        await lockOwnUser(tx, session.userId);
+        await tx.manager.getRepository(KeySession).insert(session);
         if (!isRepeated) await this.audit.record(entry, tx);
-        return tx.run<{ id: string }>(keySessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);
+        return endSurplus(tx, session);
       });
-      return ended.map((session) => session.id);
     } catch (error) {
       throw notFoundIfPurged(error);
     }
@@ -135,9 +141,24 @@ export class KeySessions {
     const due = new Date(now.getTime() - NOTE_USE_EVERY_MS);
     if (lastUsedAt > due) return;
     await this.log.bestEffort('record the use of a key session', () =>
-      this.database.run(keySessionStatements.noteUse, [id, now, due]),
+      // Concurrent requests see the same old time; the condition lets only one of them write.
+      this.sessions.update({ id, lastUsedAt: LessThanOrEqual(due) }, { lastUsedAt: now }),
     );
   }
+}
+
+/** Ends the user's sessions beyond the maximum, least recently used first, but never this one. Returns their ids. */
+async function endSurplus(tx: Tx, { id, userId }: KeySession): Promise<string[]> {
+  const sessions = tx.manager.getRepository(KeySession);
+  const surplus = await sessions.find({
+    select: { id: true },
+    where: { userId, id: Not(id) },
+    order: { lastUsedAt: 'DESC', id: 'DESC' },
+    skip: MAX_SESSIONS - 1,
+  });
+  const ids = surplus.map((session) => session.id);
+  if (ids.length > 0) await sessions.delete({ id: In(ids) });
+  return ids;
 }
 
 /** @throws KeySessionRequired for a row that was altered or swapped with another */

@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement } from '../platform/database/index.js';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { VersionEntity } from '../files/index.js';
+import { Database, ofWorkspace } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { type BlobReference, Blobs, type ByteRange } from '../storage/index.js';
 
@@ -8,23 +11,17 @@ const noteStatements = {
    * The live heads of these paths, with the location of their bytes; inline bytes are included up to size $3. Looked
    * up path by path, so the plan does not depend on the planner's estimate of the workspace's size.
    */
-  heads: statement(
+  heads: ofWorkspace(
     'automation.heads',
     `SELECT f.encrypted_path AS "encryptedPath", f.version, f.content_hash AS "contentHash", f.updated_at AS "updatedAt",
-            v.encrypted_size AS size, b.workspace_id AS "workspaceId", b.id, b.location,
-            CASE WHEN v.encrypted_size <= $3 THEN b.bytes END AS bytes
+            f.encrypted_size AS size, b.workspace_id AS "workspaceId", b.id, b.location,
+            CASE WHEN f.encrypted_size <= $3 THEN b.bytes END AS bytes
      FROM unnest($2::text[]) AS asked (path)
      CROSS JOIN LATERAL (
-       SELECT * FROM files WHERE workspace_id = $1 AND path_hash = sha256(asked.path::bytea) AND NOT is_deleted
+       SELECT * FROM {files} WHERE workspace_id = $1 AND path_hash = sha256(asked.path::bytea) AND NOT is_deleted
      ) f
-     JOIN versions v ON v.workspace_id = $1 AND v.file_id = f.id AND v.version = f.version
-     JOIN blobs b ON b.workspace_id = $1 AND b.id = v.blob_id`,
-  ),
-
-  /** When a version was written. */
-  writtenAt: statement(
-    'automation.written_at',
-    'SELECT created_at AS "writtenAt" FROM versions WHERE workspace_id = $1 AND file_id = $2 AND version = $3',
+     JOIN {blobs} b ON b.workspace_id = $1 AND b.id = f.blob_id`,
+    true,
   ),
 };
 
@@ -43,6 +40,7 @@ export class NoteHeads {
   constructor(
     private readonly database: Database,
     private readonly blobs: Blobs,
+    @InjectRepository(VersionEntity) private readonly versions: Repository<VersionEntity>,
   ) {}
 
   /** @throws NotFound unless the path is live */
@@ -76,9 +74,9 @@ export class NoteHeads {
 
   /** When a version was written: its file row, its change and its version share this time. */
   async writtenAt(workspaceId: string, fileId: string, version: number): Promise<Date> {
-    const values = [workspaceId, fileId, version];
-    const [row] = await this.database.run<{ writtenAt: Date }>(noteStatements.writtenAt, values);
+    const where = { workspaceId, fileId, version };
+    const row = await this.versions.findOne({ select: { createdAt: true }, where });
     if (!row) throw new NotFound('workspace not found'); // purged meanwhile
-    return row.writtenAt;
+    return row.createdAt;
   }
 }

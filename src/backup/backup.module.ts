@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Doctor } from '../platform/doctor/index.js';
 import { WorkspacesModule } from '../workspaces/index.js';
 import { BackupMetrics } from './backup-metrics.js';
@@ -7,13 +8,14 @@ import { BackupSchedule } from './backup-schedule.js';
 import { BackupTimes } from './backup-times.js';
 import { Backups } from './backups.js';
 import { BlobFiles } from './blob-files.js';
+import { DatabaseIdentityEntity } from './database-identity.entity.js';
 import { DatabaseIdentity } from './database-identity.js';
 import { Failovers } from './failovers.js';
 import { Restores } from './restores.js';
 import { TrialCheck } from './trial-check.js';
 
 @Module({
-  imports: [WorkspacesModule],
+  imports: [WorkspacesModule, TypeOrmModule.forFeature([DatabaseIdentityEntity])],
   providers: [
     Backups,
     BackupMetrics,

@@ -50,8 +50,7 @@ export class Backups {
     const { migrations, tables } = await inOneTransaction(this.database, SNAPSHOT, async (client) => {
       await openSnapshots(this.database, client);
       const files: TableFile[] = [];
-      for (const table of await tablesInOrder(client))
-        files.push(await exportTable(client, parts, table, this.database.isDistributed));
+      for (const table of await tablesInOrder(client)) files.push(await exportTable(client, parts, table));
       await writeList(client, parts);
       return { migrations: await appliedMigrations(client), tables: files };
     });

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { randomUUID } from 'node:crypto';
-import type pg from 'pg';
-import { Database } from '../platform/database/index.js';
-import { DATABASE_ID, IDENTIFY_DATABASE } from './backup.queries.js';
+import type { Repository } from 'typeorm';
+import { DatabaseIdentityEntity } from './database-identity.entity.js';
 
 /**
  * The id of this database, which no backup contains: a restored copy is another database. One that PostgreSQL's own tools have
@@ -10,21 +10,24 @@ import { DATABASE_ID, IDENTIFY_DATABASE } from './backup.queries.js';
  */
 @Injectable()
 export class DatabaseIdentity {
-  constructor(private readonly database: Database) {}
+  constructor(
+    @InjectRepository(DatabaseIdentityEntity) private readonly rows: Repository<DatabaseIdentityEntity>,
+  ) {}
 
   async id(): Promise<string> {
-    return (await idIn(this.database.pool)) ?? this.made();
+    return (await this.find()) ?? this.made();
   }
 
+  /** The first id stays. */
   private async made(): Promise<string> {
-    await this.database.pool.query(IDENTIFY_DATABASE, [randomUUID()]);
-    const id = await idIn(this.database.pool);
+    const row = { isOnly: true as const, id: randomUUID() };
+    await this.rows.createQueryBuilder().insert().values(row).orIgnore().execute();
+    const id = await this.find();
     if (id === undefined) throw new Error('the database was not given an id');
     return id;
   }
-}
 
-async function idIn(pool: pg.Pool): Promise<string | undefined> {
-  const { rows } = await pool.query<{ id: string }>(DATABASE_ID);
-  return rows[0]?.id;
+  private async find(): Promise<string | undefined> {
+    return (await this.rows.findOneBy({ isOnly: true }))?.id;
+  }
 }

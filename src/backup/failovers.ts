@@ -3,38 +3,12 @@ import type pg from 'pg';
 import { AuditLog, BY_OPERATOR, type Runner } from '../audit/index.js';
 import { OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, sqlState, type Statement, statement } from '../platform/database/index.js';
-import { backupStatements } from './backup.queries.js';
+import { Database, type Parameter, sqlState, type Statement } from '../platform/database/index.js';
+import { backupStatements, failoverStatements, LEAVE_GAP } from './backup.queries.js';
 import { cursorGap } from './cursor-gap.js';
 import { inOneTransaction, SNAPSHOT } from './one-transaction.js';
 
 const UNKNOWN = 'unknown';
-
-const statements = {
-  /**
-   * Names one life of this database: a promotion changes the timeline, a copy by pg_dump the id of the database, and a move to
-   * another server the id of the system.
-   */
-  incarnation: statement(
-    'failovers.incarnation',
-    `SELECT s.system_identifier || '/' || d.oid || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS incarnation
-     FROM pg_control_system() s, pg_database d WHERE d.datname = current_database()`,
-  ),
-
-  last: statement(
-    'failovers.last',
-    `SELECT at, details ->> 'incarnation' AS incarnation FROM audit_events
-     WHERE action = 'failover.handled' ORDER BY id DESC LIMIT 1`,
-  ),
-
-  count: statement('failovers.count', 'SELECT count(*)::int AS workspaces FROM workspaces'),
-
-  advance: statement(
-    'failovers.advance',
-    `WITH advanced AS (UPDATE workspaces SET head_cursor = head_cursor + $1::bigint RETURNING 1)
-     SELECT count(*)::int AS workspaces FROM advanced`,
-  ),
-};
 
 /** Keeps out uploads, and a second command, until the transaction ends. */
 const LOCK = 'LOCK TABLE workspaces';
@@ -78,7 +52,7 @@ export class Failovers {
       const tx = runnerOf(client);
       const plan = await this.foresee(tx, request, incarnation);
       if (plan.handledAt) return plan;
-      await tx.run(statements.advance, [plan.gap]);
+      await client.query(LEAVE_GAP, [plan.gap]);
       const details = { since: request.since.toISOString(), gap: plan.gap, incarnation };
       await this.audit.recordOfService({ action: 'failover.handled', ...BY_OPERATOR, details }, tx);
       return plan;
@@ -96,7 +70,7 @@ export class Failovers {
   /** Not every server tells; one that does not is taken for a new one each time. */
   private async incarnation(): Promise<string> {
     try {
-      const [row] = await this.database.run<{ incarnation: string }>(statements.incarnation, []);
+      const [row] = await this.database.run<{ incarnation: string }>(failoverStatements.incarnation, []);
       return row?.incarnation ?? UNKNOWN;
     } catch (error) {
       if (sqlState(error) === undefined) throw error;
@@ -116,8 +90,11 @@ export class Failovers {
       throw new OperatorError(
         'A service is running on this database; stop all instances first. One that was killed counts as running for 20 s.',
       );
-    const [{ workspaces } = { workspaces: 0 }] = await tx.run<{ workspaces: number }>(statements.count, []);
-    const [last] = await tx.run<{ at: Date; incarnation: string }>(statements.last, []);
+    const [{ workspaces } = { workspaces: 0 }] = await tx.run<{ workspaces: number }>(
+      failoverStatements.count,
+      [],
+    );
+    const [last] = await tx.run<{ at: Date; incarnation: string }>(failoverStatements.last, []);
     const plan = { gap: cursorGap(since, now), workspaces };
     // A later time is of a later loss, whatever the server says of itself: a snapshot of its disk has the same names.
     const isSame = incarnation !== UNKNOWN && last?.incarnation === incarnation;

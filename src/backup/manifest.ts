@@ -29,7 +29,7 @@ export interface Manifest {
   readonly version: string;
   /** The id of the database; absent in backups of earlier versions. */
   readonly database?: string;
-  /** The migrations applied to its tables, oldest first. */
+  /** The migrations applied to its tables, oldest first; of an adopted database also those that the baseline replaces. */
   readonly migrations: readonly string[];
   /** The instant of the snapshot of all tables. */
   readonly takenAt: string;

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { Configuration, OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, FILL_CATALOGUE, SchemaHistory, sqlState } from '../platform/database/index.js';
+import { Database, SchemaHistory, sqlState } from '../platform/database/index.js';
 import { StoreAdoption, StoreCheck } from '../storage/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
-import { ADOPT_STORE, AFTER_IMPORT, backupStatements } from './backup.queries.js';
+import { ADOPT_STORE, AFTER_IMPORT, backupStatements, LEAVE_GAP } from './backup.queries.js';
 import type { BackupParts } from './backup-parts.js';
 import { BlobFiles } from './blob-files.js';
 import { cursorGap } from './cursor-gap.js';
@@ -114,7 +114,7 @@ export class Restores {
   private async prepare(client: pg.ClientBase, manifest: Manifest): Promise<void> {
     await lockOutOthers(client);
     try {
-      await this.schemas.rewind(client, manifest.migrations.length);
+      await this.schemas.rewind(client, manifest.migrations);
     } catch (error) {
       throw isOfTables(error) ? new OperatorError(OTHER_TABLES, { cause: error }) : error;
     }
@@ -134,22 +134,10 @@ export class Restores {
     for (const { workspaceId, id, deleted } of gone) {
       if (deleted === 'workspace')
         await client.query(AFTER_IMPORT.deleteWorkspace, [workspaceId, this.clock.now()]);
-      else await this.deleteAsset(client, workspaceId, id);
+      else for (const sql of AFTER_IMPORT.deleteAsset) await client.query(sql, [workspaceId, id]);
     }
     await client.query(AFTER_IMPORT.placeBlobs, [this.blobFiles.target]);
-    await client.query(AFTER_IMPORT.leaveGap, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
-    if (!this.database.isDistributed) return;
-    // Left from accounts and devices that were here before: it would delete what is restored.
-    await client.query('TRUNCATE owed_deletions, owed_unsubscriptions');
-    for (const sql of FILL_CATALOGUE) await client.query(sql);
-  }
-
-  private async deleteAsset(client: pg.ClientBase, workspaceId: string, id: string): Promise<void> {
-    if (!this.database.isDistributed) {
-      await client.query(AFTER_IMPORT.deleteAsset, [workspaceId, id]);
-      return;
-    }
-    for (const sql of AFTER_IMPORT.deleteAssetOnNode) await client.query(sql, [workspaceId, id]);
+    await client.query(LEAVE_GAP, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
   }
 
   /** When the process ends before or meanwhile, the next start of any command or service does the rest. */

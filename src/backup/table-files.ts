@@ -49,28 +49,25 @@ const LEFT_OUT = [
 
 export const isLeftOut = (table: string): boolean => LEFT_OUT.includes(table);
 
-/** Excludes blobs of uploads in progress, which nothing refers to yet. */
-const ROWS: Readonly<Record<string, string>> = { blobs: "state <> 'staged'" };
+/**
+ * Left out are blobs of uploads in progress, which nothing refers to yet, and tokens of workspaces that are purged: where workspaces
+ * are on nodes, no foreign key removes these.
+ */
+const ROWS: Readonly<Record<string, string>> = {
+  blobs: "state <> 'staged'",
+  access_tokens: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)',
+};
 
 /**
- * Where workspaces are on nodes, no foreign key ties them to what the coordinator has. Workspaces of deleted accounts are written
- * without the account and as marked for the purge, because the mark may still be owed. Left out are push subscriptions of
- * deleted devices, and tokens of workspaces that are purged.
+ * Where workspaces are on nodes, no foreign key holds their owner, so a crash of a node beside the deletion of an account can leave one
+ * without. A backup has it as deleted: the database that it is restored into has the foreign key.
  */
-const ON_NODES: Readonly<
-  Record<string, { join?: string; columns?: Readonly<Record<string, string>>; rows?: string }>
-> = {
-  workspaces: {
-    join: 'LEFT JOIN (SELECT id AS owner FROM users) u ON owner = user_id',
-    columns: {
-      user_id: 'owner',
-      deleted_at: 'coalesce(deleted_at, CASE WHEN owner IS NULL AND user_id IS NOT NULL THEN now() END)',
-    },
-  },
-  push_subscriptions: {
-    rows: '(workspace_id, device_id) NOT IN (SELECT workspace_id, device_id FROM owed_unsubscriptions)',
-  },
-  access_tokens: { rows: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)' },
+const WITHOUT_OWNER: Readonly<Record<string, string>> = {
+  user_id: 'owner',
+  deleted_at: 'CASE WHEN owner IS NULL THEN coalesce(deleted_at, now()) ELSE deleted_at END',
+};
+const JOINS: Readonly<Record<string, string>> = {
+  workspaces: 'LEFT JOIN (SELECT id AS owner FROM users) u ON owner = user_id',
 };
 
 /** The name of `SCHEMA_OID`. */
@@ -111,21 +108,15 @@ const LEVEL = 1;
 
 const pathOf = (name: string): string => `tables/${name}.copy.gz`;
 
-/**
- * Writes one table of the client's snapshot.
- * @param isOnNodes whether workspaces are on several nodes
- */
+/** Writes one table of the client's snapshot. */
 export async function exportTable(
   client: pg.ClientBase,
   parts: BackupParts,
   { name, columns }: Table,
-  isOnNodes: boolean,
 ): Promise<TableFile> {
-  const onNodes = isOnNodes ? ON_NODES[name] : undefined;
-  const values = columns.map((column) => onNodes?.columns?.[column] ?? column).join(', ');
-  const rows = onNodes?.rows ?? ROWS[name];
-  const from = [name, onNodes?.join, rows && `WHERE ${rows}`].filter(Boolean).join(' ');
-  const copy = client.query(copyTo(`COPY (SELECT ${values} FROM ${from}) TO STDOUT`));
+  const from = [name, JOINS[name], ROWS[name] && `WHERE ${ROWS[name]}`].filter(Boolean).join(' ');
+  const values = columns.map((column) => (JOINS[name] ? WITHOUT_OWNER[column] : undefined) ?? column);
+  const copy = client.query(copyTo(`COPY (SELECT ${values.join(', ')} FROM ${from}) TO STDOUT`));
   const body = new HashedBody(compressed(copy, LEVEL));
   await parts.write(pathOf(name), body);
   return { name, columns, rows: copy.rowCount, sha256: body.sha256() };

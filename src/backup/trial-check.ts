@@ -1,12 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
-import { Database, hasEmbeddedPostgres, statement } from '../platform/database/index.js';
+import { Database, hasEmbeddedPostgres } from '../platform/database/index.js';
 import type { Finding } from '../platform/doctor/index.js';
-
-const mayCreate = statement(
-  'trial.may_create',
-  'SELECT rolname AS role, rolcreatedb OR rolsuper AS "mayCreate" FROM pg_roles WHERE rolname = current_user',
-);
+import { backupStatements } from './backup.queries.js';
 
 /** Checks that scheduled backups can be verified, before the first one cannot, and that they are apart from the blobs. */
 @Injectable()
@@ -33,7 +29,10 @@ export class TrialCheck {
   async *privilege(hasServer = hasEmbeddedPostgres()): AsyncGenerator<Finding> {
     const { backupDir, databaseUrl } = this.configuration;
     if (backupDir === undefined || databaseUrl === undefined || hasServer) return;
-    const [found] = await this.database.run<{ role: string; mayCreate: boolean }>(mayCreate, []);
+    const [found] = await this.database.run<{ role: string; mayCreate: boolean }>(
+      backupStatements.mayCreateDatabase,
+      [],
+    );
     if (found === undefined || found.mayCreate) return;
     yield {
       fault: 'backups unverified',

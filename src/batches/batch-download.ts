@@ -24,10 +24,8 @@ const STREAMED_BYTES = 256 * 1024;
 const NONE = -1;
 
 /** The live head of a path, or null where the path has none. Without `id` when its content is not sent. */
-interface Head extends Omit<BlobReference, 'id' | 'bytes'> {
+interface Head extends Omit<BlobReference, 'id'> {
   readonly id: string | null;
-  /** The content if it is stored in the row. */
-  readonly base64: string | null;
   readonly version: number | null;
   readonly contentHash: string | null;
   /** The group had no room for its content. */
@@ -125,11 +123,10 @@ export class BatchDownloads {
   }
 
   /** A content that cannot be read is left out, so that it does not hide the others: its download alone has the error. */
-  private async contentOf({ id, base64, ...rest }: Head): Promise<Answer['content']> {
+  private async contentOf({ id, ...rest }: Head): Promise<Answer['content']> {
     if (id === null) return undefined;
-    if (base64 !== null) return Buffer.from(base64, 'base64');
-    const blob = { id, bytes: null, ...rest };
-    if (blob.size >= STREAMED_BYTES) return blob;
+    const blob = { id, ...rest };
+    if (!blob.bytes && blob.size >= STREAMED_BYTES) return blob;
     return this.blobs.readWhole(blob).catch((error: unknown) => this.left(blob, error));
   }
 

@@ -1,14 +1,11 @@
+import { Any } from 'typeorm';
 import type { Tx } from '../platform/database/index.js';
-import { eventLogStatements } from './event-log.queries.js';
+import { eventLogStatements } from './billing.queries.js';
+import { PaymentEventEntity } from './payment-event.entity.js';
 import { type PaymentEvent, type ReplayedState, replayEvents } from './replay-events.js';
 import type { SubscriptionNotice } from './provider-event.js';
-import {
-  FREE,
-  isSameState,
-  stateFromJson,
-  type StoredState,
-  type SubscriptionState,
-} from './subscription-state.js';
+import { SubscriptionEntity } from './subscription.entity.js';
+import { FREE, isSameState, type SubscriptionState } from './subscription-state.js';
 
 /** An event as stored in the log. */
 interface LoggedEvent extends PaymentEvent {
@@ -23,8 +20,6 @@ interface ReadState {
   /** Before the open events. */
   readonly base: SubscriptionState;
 }
-
-type StateRow = SubscriptionState & { base: StoredState | null };
 
 /**
  * Locks a user's billing until the transaction ends. Every decision about a subscription takes this lock, on every instance;
@@ -84,20 +79,38 @@ export async function closeOld(tx: Tx, userId: string, cutoff: Date): Promise<vo
   const firstYoung = Math.min(...young.map(({ occurredAt }) => occurredAt.getTime()));
   const old = events.filter((event) => event.isPastDeletion || event.occurredAt.getTime() < firstYoung);
   const state = await close(tx, userId, base, old);
-  const rest = young.length > 0 ? JSON.stringify(state) : null;
-  await tx.run(eventLogStatements.setBase, [userId, rest]);
+  const rest = young.length > 0 ? state : null;
+  await tx.manager.getRepository(SubscriptionEntity).update({ userId }, { base: rest });
 }
 
 async function readState(tx: Tx, userId: string): Promise<ReadState> {
-  const [row] = await tx.run<StateRow>(eventLogStatements.state, [userId]);
+  const row = await tx.manager.getRepository(SubscriptionEntity).findOneBy({ userId });
   if (!row) return { now: FREE, base: FREE };
-  const { base, ...now } = row;
-  return { now, base: base ? stateFromJson(base) : now };
+  const { base, providerSubscriptionId: subscriptionId, plan, status } = row;
+  const { trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd, pastDueSince } = row;
+  const terms = { plan, status, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd };
+  const now = { ...terms, pastDueSince, subscriptionId };
+  return { now, base: base ?? now };
 }
 
-/** Includes the closed events that affect how open ones are read. */
-const openEvents = (tx: Tx, userId: string): Promise<LoggedEvent[]> =>
-  tx.run<LoggedEvent>(eventLogStatements.open, [userId]);
+/**
+ * Includes the closed events that affect how open ones are read: `incomplete` (nothing was paid yet; it changes nothing itself,
+ * wherever it is in the order) and deletions. In the order of arrival.
+ */
+async function openEvents(tx: Tx, userId: string): Promise<LoggedEvent[]> {
+  const rows = await tx.manager.getRepository(PaymentEventEntity).find({
+    where: [
+      { userId, fate: 'open' },
+      { userId, cause: 'incomplete' },
+      { userId, kind: 'deleted' },
+    ],
+    order: { arrival: 'ASC' },
+  });
+  return rows.map(({ eventId, kind, cause, occurredAt, receivedAt, subscriptionId, terms, fate }) => {
+    const event = { id: eventId, kind, cause, occurredAt, receivedAt, subscriptionId, terms };
+    return { ...event, isPastDeletion: kind === 'deleted' && fate !== 'open' };
+  });
+}
 
 const undecided = (events: readonly LoggedEvent[]): LoggedEvent[] =>
   events.filter(({ isPastDeletion }) => !isPastDeletion);
@@ -118,7 +131,13 @@ async function close(
   events: readonly LoggedEvent[],
 ): Promise<SubscriptionState> {
   const { state, applied } = replayed(base, events);
-  await tx.run(eventLogStatements.close, [userId, undecided(events).map(({ id }) => id), applied]);
+  const isApplied = new Set(applied);
+  const ignored = undecided(events)
+    .map(({ id }) => id)
+    .filter((id) => !isApplied.has(id));
+  const log = tx.manager.getRepository(PaymentEventEntity);
+  await log.update({ userId, eventId: Any(applied) }, { fate: 'applied' });
+  await log.update({ userId, eventId: Any(ignored) }, { fate: 'ignored' });
   return state;
 }
 
@@ -129,17 +148,7 @@ interface Saving {
 }
 
 async function save(tx: Tx, userId: string, { state, base, now }: Saving): Promise<void> {
-  await tx.run(eventLogStatements.save, [
-    userId,
-    state.plan,
-    state.status,
-    state.trialStart,
-    state.trialEnd,
-    state.currentPeriodEnd,
-    state.cancelAtPeriodEnd,
-    state.pastDueSince,
-    state.subscriptionId,
-    base && JSON.stringify(base),
-    now,
-  ]);
+  const { subscriptionId: providerSubscriptionId, ...terms } = state;
+  const row = { userId, ...terms, providerSubscriptionId, base, updatedAt: now };
+  await tx.manager.getRepository(SubscriptionEntity).upsert(row, ['userId']);
 }

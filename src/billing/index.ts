@@ -1,10 +1,11 @@
 export { BillingModule } from './billing.module.js';
+export { PaymentEventEntity } from './payment-event.entity.js';
 export { PaymentEvents } from './payment-events.service.js';
 export { PaymentProvider, type ProviderIds, ProviderRefusal } from './payment-provider.js';
 export { EVENT_TYPES, type EventType } from './provider-event.js';
 export { type SampleEvent, sampleEvent } from './sample-event.js';
 export { Customers, Purchases } from './purchases.service.js';
-export { isActive } from './subscription.queries.js';
+export { isActive } from './billing.queries.js';
 export { type Subscription, type SubscriptionDetails, Subscriptions } from './subscriptions.service.js';
 export { STATUSES, type SubscriptionStatus } from './transitions.js';
 export { signatureFor } from './webhook-signature.js';

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, removeInBatches } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, removeInBatches, type Tx } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
-import { eventLogStatements } from './event-log.queries.js';
+import { eventLogStatements } from './billing.queries.js';
 import { closeOld, currentState, lockBilling, record, replayUserEvents } from './event-log.js';
+import { PaymentCustomer } from './payment-customer.entity.js';
 import { type SubscriptionNotice, readDelivery } from './provider-event.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -61,7 +62,7 @@ export class PaymentEvents {
       if (subscriptionId === null) return 'ignored';
       if (!(await record(tx, user, { ...event, subscriptionId }, now))) return 'duplicate';
       if (!(await replayUserEvents(tx, user, event.id, now))) return 'no_effect';
-      if (customerId) await tx.run(eventLogStatements.adoptCustomer, [user, customerId, now]);
+      if (customerId) await adoptCustomer(tx, { userId: user, customerId, createdAt: now });
       return 'applied';
     });
   }
@@ -83,4 +84,10 @@ export class PaymentEvents {
       above = users.at(-1)?.id;
     }
   }
+}
+
+/** Does nothing when the customer or the user has another one: a customer belongs to one user, and a user has one customer. */
+async function adoptCustomer(tx: Tx, customer: PaymentCustomer): Promise<void> {
+  const customers = tx.manager.getRepository(PaymentCustomer);
+  await customers.createQueryBuilder().insert().values(customer).orIgnore().execute();
 }

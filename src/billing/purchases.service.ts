@@ -1,35 +1,26 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { createHash } from 'node:crypto';
+import { Repository } from 'typeorm';
 import { Users } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { Conflict, NotFound, ServiceUnavailable, Unauthorized } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
+import { customerStatements } from './billing.queries.js';
+import { PaymentCustomer } from './payment-customer.entity.js';
 import { PaymentProvider } from './payment-provider.js';
 import { Subscriptions } from './subscriptions.service.js';
 
 /** The provider repeats its first answer to a key for a day, even if that was a fault, so a key must expire sooner. */
 const KEY_LIVES_MS = 10 * 60_000;
 
-const find = statement(
-  'customers.find',
-  'SELECT customer_id AS "customerId" FROM payment_customers WHERE user_id = $1',
-);
-
-/** Does nothing if a concurrent request has stored a customer; $3: the customer to replace, if any. */
-const keep = statement(
-  'customers.keep',
-  `INSERT INTO payment_customers AS c (user_id, customer_id, created_at)
-   SELECT id, $2, $4 FROM users WHERE id = $1
-   ON CONFLICT (user_id) DO UPDATE SET customer_id = excluded.customer_id, created_at = excluded.created_at
-   WHERE c.customer_id = $3`,
-);
-
 /** The payment provider's customer id of each user who has opened a checkout. */
 @Injectable()
 export class Customers {
   constructor(
+    @InjectRepository(PaymentCustomer) private readonly customers: Repository<PaymentCustomer>,
     private readonly database: Database,
     private readonly users: Users,
     private readonly provider: PaymentProvider,
@@ -38,8 +29,7 @@ export class Customers {
   ) {}
 
   async find(userId: string): Promise<string | undefined> {
-    const [row] = await this.database.run<{ customerId: string }>(find, [userId]);
-    return row?.customerId;
+    return (await this.customers.findOneBy({ userId }))?.customerId;
   }
 
   /** The user's customer, created if absent: only once, even when two instances are called at the same time. */
@@ -59,7 +49,7 @@ export class Customers {
     const key = [userId, user.email, gone, Math.floor(now.getTime() / KEY_LIVES_MS)];
     const idempotencyKey = createHash('sha256').update(JSON.stringify(key)).digest('hex');
     const customerId = await this.provider.createCustomer(userId, user.email, idempotencyKey);
-    await this.database.run(keep, [userId, customerId, gone, now]);
+    await this.database.run(customerStatements.keep, [userId, customerId, gone, now]);
     const kept = await this.find(userId);
     if (kept === undefined) {
       // The account was deleted meanwhile, before this customer was stored.

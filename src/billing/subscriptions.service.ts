@@ -4,9 +4,9 @@ import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../platform/http/index.js';
+import { subscriptionStatements } from './billing.queries.js';
 import { currentState, lockBilling, overwrite } from './event-log.js';
 import { FREE, type SubscriptionState, TRIAL_MS } from './subscription-state.js';
-import { subscriptionStatements } from './subscription.queries.js';
 import { type SubscriptionStatus, transition } from './transitions.js';
 
 /** The subscription after a status is set manually. @throws BadRequest for a trial whose end is not in the future */
@@ -28,6 +28,14 @@ function granted(
     pastDueSince: status === 'past_due' ? now : null,
   };
 }
+
+function termsOf(state: SubscriptionState): Subscription {
+  const { plan, status, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd } = state;
+  return { plan, status, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd };
+}
+
+/** The statuses in which the provider continues to charge a subscription. */
+const CONTINUED: ReadonlySet<SubscriptionStatus> = new Set(['trial', 'active', 'past_due']);
 
 /** A user's current subscription. */
 export type Subscription = Omit<SubscriptionState, 'pastDueSince' | 'subscriptionId'>;
@@ -62,9 +70,7 @@ export class Subscriptions {
 
   async of(userId: string): Promise<Subscription> {
     if (this.isOff) return ALWAYS_ACTIVE;
-    const values = [userId, this.clock.now()];
-    const [row] = await this.database.run<Subscription>(subscriptionStatements.find, values);
-    return row ?? FREE;
+    return termsOf(await this.describe(userId));
   }
 
   async describe(userId: string): Promise<SubscriptionDetails> {
@@ -79,17 +85,13 @@ export class Subscriptions {
    * instance.
    */
   async isActive(userId: string): Promise<boolean> {
-    if (this.isOff) return true;
-    const values = [userId, this.clock.now(), this.graceDays];
-    const [row] = await this.database.run<{ isActive: boolean }>(subscriptionStatements.isActive, values);
-    return row?.isActive ?? false;
+    return (await this.describe(userId)).isActive;
   }
 
   /** Whether the user has bought a subscription that continues. */
   async isBought(userId: string): Promise<boolean> {
-    const values = [userId, this.clock.now()];
-    const [row] = await this.database.run<{ isBought: boolean }>(subscriptionStatements.isBought, values);
-    return row?.isBought ?? false;
+    const { subscriptionId, status } = await this.describe(userId);
+    return subscriptionId !== null && CONTINUED.has(status);
   }
 
   /** Starts the 30-day trial, once per user ever; during the trial it returns the same result again. @throws Conflict */
@@ -130,10 +132,7 @@ export class Subscriptions {
 
   /** What `grant` would change the subscription to. @throws BadRequest */
   async previewGrant(userId: string, status: SubscriptionStatus, until: Date | null): Promise<Subscription> {
-    const state = await this.describe(userId);
-    const after = granted(state, status, until, this.clock.now());
-    const { plan, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd } = after;
-    return { plan, status, trialStart, trialEnd, currentPeriodEnd, cancelAtPeriodEnd };
+    return termsOf(granted(await this.describe(userId), status, until, this.clock.now()));
   }
 
   /** Stores `expired` where a trial or a grant has expired, which is already read as such. Returns the number of rows. */

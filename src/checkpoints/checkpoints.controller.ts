@@ -12,7 +12,8 @@ import { Documented } from '../api-docs/index.js';
 import { ENCRYPTED_PATH, ENCRYPTED_PATH_RULE } from '../files/index.js';
 import { BadRequest, fromRequest, JsonBody, sendJsonList } from '../platform/http/index.js';
 import { CHECKPOINTS_DOCS } from './checkpoints.docs.js';
-import { type Checkpoint, type CheckpointKind, Checkpoints } from './checkpoints.service.js';
+import type { CheckpointKind } from './checkpoint.entity.js';
+import { type Checkpoint, Checkpoints } from './checkpoints.service.js';
 import {
   type Manifest,
   type NoteState,

@@ -8,9 +8,9 @@ export const checkpointStatements = {
   create: statement(
     'checkpoints.create',
     `WITH made AS (
-       INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
+       INSERT INTO {checkpoints} (workspace_id, id, encrypted_label, kind, cursor, created_at)
        SELECT $1::uuid, $2::uuid, $3::text, $4::text, $5::bigint, $6::timestamptz
-       WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE workspace_id = $1 OFFSET $7::integer - 1)
+       WHERE NOT EXISTS (SELECT 1 FROM {checkpoints} WHERE workspace_id = $1 OFFSET $7::integer - 1)
        RETURNING id, encrypted_label, kind, cursor, created_at
      )
      SELECT id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT} FROM made`,
@@ -24,10 +24,10 @@ export const checkpointStatements = {
   page: ofWorkspace(
     'checkpoints.page',
     `SELECT page.id, page."encryptedLabel", page.kind, page.cursor, page."createdAt", page.time::text AS "exactTime"
-     FROM workspaces w
+     FROM {workspaces} w
      LEFT JOIN LATERAL (
        SELECT id, encrypted_label AS "encryptedLabel", kind, cursor, ${CREATED_AT}, created_at AS time
-       FROM checkpoints
+       FROM {checkpoints}
        WHERE workspace_id = $1 AND (cursor, created_at, id) < ($2, $3::timestamptz, $4::uuid)
        ORDER BY cursor DESC, created_at DESC, id DESC LIMIT $5
      ) page ON true
@@ -42,19 +42,13 @@ export const checkpointStatements = {
   delete: statement(
     'checkpoints.delete',
     `WITH gone AS (
-       DELETE FROM checkpoints WHERE workspace_id = $1 AND id = $2 RETURNING id
+       DELETE FROM {checkpoints} WHERE workspace_id = $1 AND id = $2 RETURNING id
      ), noted AS (
-       INSERT INTO retention_marks (workspace_id, cursor, rule, has_unpinned)
+       INSERT INTO {retention_marks} (workspace_id, cursor, rule, has_unpinned)
        SELECT $1, 0, '', true WHERE EXISTS (SELECT 1 FROM gone)
        ON CONFLICT (workspace_id) DO UPDATE SET has_unpinned = true
      )
      SELECT id FROM gone`,
-  ),
-
-  purge: statement(
-    'checkpoints.purge',
-    `DELETE FROM checkpoints WHERE workspace_id = $1 AND id IN (SELECT id FROM checkpoints WHERE workspace_id = $1 LIMIT $2)
-     RETURNING id`,
   ),
 };
 
@@ -72,14 +66,14 @@ export const projectionStatements = {
     'checkpoints.begin_projection',
     `SELECT c.cursor, w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor",
             coalesce((
-              SELECT older.cursor FROM checkpoints older
+              SELECT older.cursor FROM {checkpoints} older
               WHERE older.workspace_id = $1
                 AND (older.cursor, older.created_at, older.id) < (c.cursor, c.created_at, c.id)
               ORDER BY older.cursor DESC, older.created_at DESC, older.id DESC LIMIT 1
             ), 0) AS "olderCursor",
             set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_nestloop', 'off', true),
             set_config('jit', 'off', true)
-     FROM checkpoints c JOIN workspaces w ON w.id = c.workspace_id
+     FROM {checkpoints} c JOIN {workspaces} w ON w.id = c.workspace_id
      WHERE c.workspace_id = $1 AND c.id = $2 AND w.deleted_at IS NULL`,
   ),
 
@@ -90,46 +84,47 @@ export const projectionStatements = {
   summary: statement(
     'checkpoints.summary',
     `WITH touched AS (
-       SELECT DISTINCT ON (file_id) file_id, cursor, action, version, count(*) OVER (PARTITION BY file_id) AS change_count
-       FROM changes WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3
+       SELECT DISTINCT ON (file_id) file_id, path, cursor, action, version,
+              count(*) OVER (PARTITION BY file_id) AS change_count
+       FROM {changes} WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3
        ORDER BY file_id, cursor DESC
      ), before AS (
        SELECT DISTINCT ON (file_id) file_id, action
-       FROM changes WHERE workspace_id = $1 AND cursor <= $2
+       FROM {changes} WHERE workspace_id = $1 AND cursor <= $2
        ORDER BY file_id, cursor DESC
      )
-     SELECT f.encrypted_path AS "encryptedPath", touched.change_count AS "changeCount", touched.version AS "latestVersion",
+     SELECT touched.path AS "encryptedPath", touched.change_count AS "changeCount", touched.version AS "latestVersion",
             CASE
               WHEN touched.action = 'delete' THEN 'deleted'
               WHEN before.action = 'upsert' THEN 'modified'
               ELSE 'created'
             END AS action
      FROM touched
-     JOIN files f ON f.workspace_id = $1 AND f.id = touched.file_id
      LEFT JOIN before ON before.file_id = touched.file_id
      ORDER BY touched.cursor`,
   ),
 
   /**
-   * As `summary`, for a window of $4 changes that is small compared with the log before it: path and state at the start are
+   * As `summary`, for a window of $4 changes that is small compared with the log before it: the state at the start is
    * looked up for each file, so the cost grows with the window alone. The order by `file_id` leaves only the index that has it.
    */
   smallSummary: statement(
     'checkpoints.small_summary',
     `WITH touched AS MATERIALIZED (
-       SELECT DISTINCT ON (file_id) file_id, cursor, action, version, count(*) OVER (PARTITION BY file_id) AS change_count
+       SELECT DISTINCT ON (file_id) file_id, path, cursor, action, version,
+              count(*) OVER (PARTITION BY file_id) AS change_count
        FROM (
-         SELECT file_id, cursor, action, version FROM changes
+         SELECT file_id, path, cursor, action, version FROM {changes}
          WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3 ORDER BY cursor LIMIT $4
        ) changed
        ORDER BY file_id, cursor DESC
      )
-     SELECT (SELECT encrypted_path FROM files WHERE workspace_id = $1 AND id = touched.file_id) AS "encryptedPath",
+     SELECT path AS "encryptedPath",
             change_count AS "changeCount", version AS "latestVersion",
             CASE
               WHEN action = 'delete' THEN 'deleted'
               WHEN (
-                SELECT before.action FROM changes before
+                SELECT before.action FROM {changes} before
                 WHERE before.workspace_id = $1 AND before.file_id BETWEEN touched.file_id AND touched.file_id
                   AND before.cursor <= $2
                 ORDER BY before.file_id, before.cursor DESC LIMIT 1
@@ -149,12 +144,12 @@ export const projectionStatements = {
     'checkpoints.manifest',
     `WITH marked AS (
        SELECT DISTINCT ON (file_id) file_id, cursor, action, version
-       FROM changes WHERE workspace_id = $1 AND cursor <= $2
+       FROM {changes} WHERE workspace_id = $1 AND cursor <= $2
        ORDER BY file_id, cursor DESC
      ), paths AS (
        SELECT f.id, f.encrypted_path, f.version, NOT f.is_deleted AS is_alive,
               coalesce(marked.action = 'upsert', false) AS was_alive, marked.version AS version_then, marked.cursor
-       FROM files f LEFT JOIN marked ON marked.file_id = f.id
+       FROM {files} f LEFT JOIN marked ON marked.file_id = f.id
        WHERE f.workspace_id = $1
      )
      SELECT p.encrypted_path AS "encryptedPath",
@@ -166,8 +161,8 @@ export const projectionStatements = {
             now.id AS "beforeVersionId",
             CASE WHEN p.is_alive AND p.was_alive AND p.version = p.version_then THEN now.id ELSE past.id END AS "afterVersionId"
      FROM paths p
-     LEFT JOIN versions now ON p.is_alive AND now.workspace_id = $1 AND now.file_id = p.id AND now.version = p.version
-     LEFT JOIN versions past ON p.was_alive AND past.workspace_id = $1 AND past.file_id = p.id
+     LEFT JOIN {versions} now ON p.is_alive AND now.workspace_id = $1 AND now.file_id = p.id AND now.version = p.version
+     LEFT JOIN {versions} past ON p.was_alive AND past.workspace_id = $1 AND past.file_id = p.id
        AND past.version = p.version_then AND past.change_cursor = p.cursor
      WHERE p.is_alive OR p.was_alive
      ORDER BY p.id`,
@@ -180,15 +175,15 @@ export const projectionStatements = {
   noteState: ofWorkspace(
     'checkpoints.note_state',
     `SELECT w.compaction_floor AS "compactionFloor", last.action, v.id AS "versionId"
-     FROM checkpoints p
-     JOIN workspaces w ON w.id = p.workspace_id AND w.deleted_at IS NULL
-     LEFT JOIN files f ON f.workspace_id = $1 AND f.path_hash = sha256($3::text::bytea)
+     FROM {checkpoints} p
+     JOIN {workspaces} w ON w.id = p.workspace_id AND w.deleted_at IS NULL
+     LEFT JOIN {files} f ON f.workspace_id = $1 AND f.path_hash = sha256($3::text::bytea)
      LEFT JOIN LATERAL (
-       SELECT cursor, action, version FROM changes c
+       SELECT cursor, action, version FROM {changes} c
        WHERE c.workspace_id = $1 AND c.file_id = f.id AND c.cursor <= p.cursor
        ORDER BY c.cursor DESC LIMIT 1
      ) last ON true
-     LEFT JOIN versions v
+     LEFT JOIN {versions} v
        ON v.workspace_id = $1 AND v.file_id = f.id AND v.version = last.version AND v.change_cursor = last.cursor
      WHERE p.workspace_id = $1 AND p.id = $2`,
   ),

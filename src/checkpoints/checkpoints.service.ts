@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
+import { In, Repository } from 'typeorm';
 import { lockLog } from '../files/index.js';
 import { FreeSpace } from '../storage/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { BEFORE_ALL_IDS, Database, newId, type WorkspaceTx } from '../platform/database/index.js';
 import { Conflict, NotFound } from '../platform/http/index.js';
+import { type CheckpointKind, StoredCheckpoint } from './checkpoint.entity.js';
 import { checkpointStatements } from './checkpoints.queries.js';
 
 /** Kept small because a label takes up to 8 KiB. */
@@ -13,10 +16,10 @@ const PAGE = 100;
 /** Per workspace. */
 const MAX_CHECKPOINTS = 10_000;
 
+const PURGE_BATCH = 1_000;
+
 /** Sorts before the newest checkpoint in the list. */
 const TOP = { cursor: Number.MAX_SAFE_INTEGER, exactTime: 'infinity', id: BEFORE_ALL_IDS };
-
-export type CheckpointKind = 'manual' | 'auto';
 
 export interface Checkpoint {
   readonly id: string;
@@ -37,6 +40,7 @@ interface Listed extends Checkpoint {
 @Injectable()
 export class Checkpoints {
   constructor(
+    @InjectRepository(StoredCheckpoint) private readonly checkpoints: Repository<StoredCheckpoint>,
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly space: FreeSpace,
@@ -83,6 +87,17 @@ export class Checkpoints {
       const deleted = await tx.run(checkpointStatements.delete, [workspaceId, id]);
       if (deleted.length === 0) throw new NotFound('checkpoint not found');
     });
+  }
+
+  /** Deletes a batch of a deleted workspace's checkpoints; returns how many. */
+  async purge(workspaceId: string): Promise<number> {
+    const batch = await this.checkpoints.find({
+      select: { id: true },
+      where: { workspaceId },
+      take: PURGE_BATCH,
+    });
+    if (batch.length > 0) await this.checkpoints.delete({ workspaceId, id: In(batch.map(({ id }) => id)) });
+    return batch.length;
   }
 }
 

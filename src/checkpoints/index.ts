@@ -1,3 +1,4 @@
+export { StoredCheckpoint } from './checkpoint.entity.js';
 export { type Checkpoint, Checkpoints } from './checkpoints.service.js';
 export { CheckpointsModule } from './checkpoints.module.js';
 export { FromCursor } from './checkpoints.controller.js';

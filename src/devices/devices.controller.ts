@@ -15,7 +15,8 @@ import {
 } from '../api-docs/index.js';
 import { Configuration } from '../config/index.js';
 import { IsName, JsonBody, sendJsonList } from '../platform/http/index.js';
-import { type Device, Devices } from './devices.service.js';
+import type { Device } from './device.entity.js';
+import { Devices } from './devices.service.js';
 
 /** The contract requires snake_case for the list, camelCase for creation. */
 interface DeviceWire {
@@ -43,7 +44,7 @@ function deviceWire(device: Device): DeviceWire {
   };
 }
 
-function createdDeviceWire(userId: string, { id, name, platform }: Device): CreatedDeviceWire {
+function createdDeviceWire({ id, userId, name, platform }: Device): CreatedDeviceWire {
   return { id, userId, name, platform };
 }
 
@@ -133,7 +134,7 @@ export class DevicesController {
     @CurrentPrincipal() { userId }: Principal,
     @JsonBody() { name, platform }: CreateDeviceRequest,
   ): Promise<CreatedDeviceWire> {
-    return createdDeviceWire(userId, await this.devices.create(userId, name, platform));
+    return createdDeviceWire(await this.devices.create(userId, name, platform));
   }
 
   /** The key that a browser needs to subscribe. */

@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { WorkspacesModule } from '../workspaces/index.js';
+import { Device } from './device.entity.js';
 import { DevicesController } from './devices.controller.js';
 import { Devices } from './devices.service.js';
-import { OwedUnsubscriptions } from './owed-unsubscriptions.js';
 
 @Module({
-  imports: [WorkspacesModule],
+  imports: [WorkspacesModule, TypeOrmModule.forFeature([Device])],
   controllers: [DevicesController],
-  providers: [Devices, OwedUnsubscriptions],
-  exports: [Devices, OwedUnsubscriptions],
+  providers: [Devices],
+  exports: [Devices],
 })
 export class DevicesModule {}

@@ -1,17 +1,27 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type EntityManager, IsNull, Repository } from 'typeorm';
+import { UserEntity } from '../auth/index.js';
 import { Database, type Parameter, type Statement } from '../platform/database/index.js';
 import { Unauthorized } from '../platform/http/index.js';
 import { KillSwitch } from '../platform/kill-switch/index.js';
 import { type Entry, linesEntry } from './archive.js';
-import { exportStatements } from './export.queries.js';
 
 /** How many rows are read at a time: each page is a statement of its own, so no transaction stays open. */
 const PAGE = 1_000;
 
+/** Reads up to `limit` rows of an owner above a position, by repositories of `manager`. */
+type ReadPage = (
+  manager: EntityManager,
+  ownerId: string,
+  position: readonly Parameter[],
+  limit: number,
+) => Promise<object[]>;
+
 /** Rows of one owner, in the order of a key. */
 export interface List<Row = object> {
-  /** Values: the owner's id, the position, `bounds`, how many rows. */
-  readonly statement: Statement;
+  /** The values of a statement: the owner's id, the position, `bounds`, how many rows. */
+  readonly read: ReadPage | Statement;
   /** Before the first row. */
   readonly start: readonly Parameter[];
   readonly positionOf: (row: Row) => readonly Parameter[];
@@ -25,6 +35,7 @@ export class ExportLists {
   constructor(
     private readonly database: Database,
     private readonly killSwitch: KillSwitch,
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
   ) {}
 
   /**
@@ -33,11 +44,10 @@ export class ExportLists {
    * @throws Unauthorized once the account is deleted or suspended, ServiceUnavailable while the service is down for maintenance
    */
   async *pages<Row>(userId: string, ownerId: string, list: List<Row>): AsyncGenerator<Row[], void> {
-    const { statement, start, positionOf, bounds = [] } = list;
+    const { start, positionOf } = list;
     for (let position: readonly Parameter[] | undefined = start; position;) {
       await this.checkStillAllowed(userId);
-      const values: Parameter[] = [ownerId, ...position, ...bounds, PAGE];
-      const rows: Row[] = await this.database.run<Row>(statement, values);
+      const rows: Row[] = await this.page(list, ownerId, position);
       if (rows.length > 0) yield rows;
       const last = rows[PAGE - 1];
       position = last && positionOf(last);
@@ -58,7 +68,17 @@ export class ExportLists {
   /** @throws Unauthorized, ServiceUnavailable, as `pages` */
   async checkStillAllowed(userId: string): Promise<void> {
     this.killSwitch.refuseWhen('down');
-    const [user] = await this.database.run(exportStatements.isAllowed, [userId]);
-    if (!user) throw new Unauthorized();
+    const isAllowed = await this.users.existsBy({ id: userId, suspendedAt: IsNull() });
+    if (!isAllowed) throw new Unauthorized();
+  }
+
+  private async page<Row>(
+    { read, bounds = [] }: List<Row>,
+    ownerId: string,
+    position: readonly Parameter[],
+  ): Promise<Row[]> {
+    if (typeof read !== 'function')
+      return this.database.run<Row>(read, [ownerId, ...position, ...bounds, PAGE]);
+    return (await read(this.database.dataSource.manager, ownerId, position, PAGE)) as Row[];
   }
 }

@@ -3,14 +3,6 @@ import { statement } from '../platform/database/index.js';
 
 /** What the service holds of an account, without secrets. Lists go by a key that is in an index, `LIMIT` rows above a position. */
 export const exportStatements = {
-  /** Asks the nodes of the workspaces $1, and no other. */
-  reach: statement(
-    'export.reach',
-    'SELECT count(*) AS workspaces FROM workspaces WHERE id = ANY ($1::uuid[])',
-  ),
-
-  isAllowed: statement('export.is_allowed', 'SELECT 1 FROM users WHERE id = $1 AND suspended_at IS NULL'),
-
   account: statement(
     'export.account',
     `SELECT u.id, u.email, u.name, u.image, u.email_verified AS "emailVerified",
@@ -47,67 +39,12 @@ export const exportStatements = {
      FROM users u WHERE u.id = $1`,
   ),
 
-  devices: statement(
-    'export.devices',
-    `SELECT id, name, platform, created_at AS "createdAt", last_seen_at AS "lastSeenAt"
-     FROM devices WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-  ),
-
-  tokens: statement(
-    'export.tokens',
-    `SELECT id, name, scopes, workspace_id AS "workspaceId", created_at AS "createdAt", last_used_at AS "lastUsedAt",
-            expires_at AS "expiresAt", revoked_at AS "revokedAt"
-     FROM access_tokens WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-  ),
-
-  sessions: statement(
-    'export.sessions',
-    `SELECT id, ip_address AS ip, user_agent AS "userAgent", created_at AS "createdAt", updated_at AS "updatedAt",
-            confirmed_at AS "confirmedAt", expires_at AS "expiresAt"
-     FROM auth_sessions WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-  ),
-
+  /** A statement, because the module of the table is above this one. */
   keySessions: statement(
     'export.key_sessions',
-    `SELECT id, workspace_id AS "workspaceId", access_token_id AS "tokenId", created_at AS "createdAt", last_used_at AS "lastUsedAt"
+    `SELECT id, workspace_id AS "workspaceId", access_token_id AS "tokenId", created_at AS "createdAt",
+            last_used_at AS "lastUsedAt"
      FROM key_sessions WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-  ),
-
-  networks: statement(
-    'export.networks',
-    `SELECT network, last_seen_at AS "lastSeenAt"
-     FROM known_networks WHERE user_id = $1 AND network > $2 ORDER BY network LIMIT $3`,
-  ),
-
-  payments: statement(
-    'export.payments',
-    `SELECT event_id AS id, subscription_id AS "subscriptionId", kind, cause, terms, fate,
-            occurred_at AS "occurredAt", received_at AS "receivedAt"
-     FROM payment_events WHERE user_id = $1 AND event_id > $2 ORDER BY event_id LIMIT $3`,
-  ),
-
-  notices: statement(
-    'export.notices',
-    `SELECT notice, about FROM mail_notices
-     WHERE user_id = $1 AND (notice, about) > ($2, $3::timestamptz) ORDER BY notice, about LIMIT $4`,
-  ),
-
-  /** Without the administrator who acted, and from where. */
-  audit: statement(
-    'export.audit',
-    `SELECT id, at, action, actor, CASE WHEN actor = 'user' THEN ip END AS ip,
-            CASE WHEN actor = 'user' THEN user_agent END AS "userAgent", details
-     FROM audit_events WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-  ),
-
-  /** Without the verification hash: with it, a write of a key slot proves knowledge of the master key. */
-  workspace: statement(
-    'export.workspace',
-    `SELECT id, name, encryption_salt AS "encryptionSalt",
-            verification_salt AS "verificationSalt", head_cursor AS cursor, compaction_floor AS "compactionFloor",
-            live_files AS "liveFiles", document_bytes AS "documentBytes", assets_revision AS "assetsRevision",
-            created_at AS "createdAt", updated_at AS "updatedAt"
-     FROM workspaces WHERE id = $1 AND user_id = $2 AND deleted_at IS NULL`,
   ),
 
   /** The files as of the cursor $3: later changes do not count. */
@@ -116,8 +53,8 @@ export const exportStatements = {
     `SELECT f.id, f.encrypted_path AS "encryptedPath", c.action = 'delete' AS "isDeleted", c.version,
             c.content_hash AS "contentHash", c.encrypted_size AS "encryptedSize", c.cursor AS "changeCursor",
             f.created_at AS "createdAt", c.changed_at AS "changedAt"
-     FROM files f CROSS JOIN LATERAL (
-       SELECT * FROM changes WHERE workspace_id = $1 AND file_id = f.id AND cursor <= $3 ORDER BY cursor DESC LIMIT 1
+     FROM {files} f CROSS JOIN LATERAL (
+       SELECT * FROM {changes} WHERE workspace_id = $1 AND file_id = f.id AND cursor <= $3 ORDER BY cursor DESC LIMIT 1
      ) c
      WHERE f.workspace_id = $1 AND f.id > $2 ORDER BY f.id LIMIT $4`,
   ),
@@ -128,11 +65,11 @@ export const exportStatements = {
     `SELECT v.id, v.file_id AS "fileId", v.version, v.content_hash AS "contentHash", v.encrypted_size AS "encryptedSize",
             v.device_id AS "deviceId", v.change_cursor AS "changeCursor", v.created_at AS "createdAt", v.blob_id AS "blobId",
             NOT EXISTS (
-              SELECT 1 FROM versions o
+              SELECT 1 FROM {versions} o
               WHERE o.workspace_id = $1 AND o.blob_id = v.blob_id AND o.id < v.id
                 AND (o.change_cursor IS NULL OR o.change_cursor <= $3)
             ) AS "isFirst"
-     FROM versions v
+     FROM {versions} v
      WHERE v.workspace_id = $1 AND v.id > $2 AND (v.change_cursor IS NULL OR v.change_cursor <= $3)
      ORDER BY v.id LIMIT $4`,
   ),
@@ -141,39 +78,20 @@ export const exportStatements = {
     'export.changes',
     `SELECT cursor, file_id AS "fileId", action, version, content_hash AS "contentHash", encrypted_size AS "encryptedSize",
             changed_at AS "changedAt", changed_by_device AS "deviceId"
-     FROM changes WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3 ORDER BY cursor LIMIT $4`,
-  ),
-
-  checkpoints: statement(
-    'export.checkpoints',
-    `SELECT id, encrypted_label AS "encryptedLabel", kind, cursor, created_at AS "createdAt"
-     FROM checkpoints WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-  ),
-
-  keySlots: statement(
-    'export.key_slots',
-    `SELECT id, kind, label, kdf::json, ${WRAPPED_KEY},
-            created_at AS "createdAt", updated_at AS "updatedAt"
-     FROM key_slots WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+     FROM {changes} WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3 ORDER BY cursor LIMIT $4`,
   ),
 
   /** The assets up to the revision $4, in an order that renaming does not change. */
   assets: statement(
     'export.assets',
     `SELECT token, size, revision, uploaded_at AS "uploadedAt", blob_id AS "blobId"
-     FROM assets WHERE workspace_id = $1 AND (uploaded_at, revision) > ($2::timestamptz, $3::bigint) AND revision <= $4
+     FROM {assets} WHERE workspace_id = $1 AND (uploaded_at, revision) > ($2::timestamptz, $3::bigint) AND revision <= $4
      ORDER BY uploaded_at, revision LIMIT $5`,
   ),
 
-  pushSubscriptions: statement(
-    'export.push_subscriptions',
-    `SELECT device_id AS "deviceId", substring(endpoint FROM '^https?://[^/]*') AS service, updated_at AS "updatedAt"
-     FROM push_subscriptions WHERE workspace_id = $1 AND device_id > $2 ORDER BY device_id LIMIT $3`,
-  ),
-
-  blobs: statement(
-    'export.blobs',
-    `SELECT workspace_id AS "workspaceId", id, size, location, bytes
-     FROM blobs WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND state = 'live'`,
+  keySlots: statement(
+    'export.key_slots',
+    `SELECT id, kind, label, kdf::json, ${WRAPPED_KEY}, created_at AS "createdAt", updated_at AS "updatedAt"
+     FROM {key_slots} WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
   ),
 };

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BlobMissing, type BlobReference, Blobs } from '../storage/index.js';
-import { Database } from '../platform/database/index.js';
 import type { Entry } from './archive.js';
-import { exportStatements } from './export.queries.js';
 
 /** A ciphertext that rows refer to. */
 export interface StoredContent {
@@ -17,10 +15,7 @@ const BATCH_BYTES = 1024 * 1024;
 /** Reads the ciphertexts of versions and attachments. */
 @Injectable()
 export class ExportedContents {
-  constructor(
-    private readonly database: Database,
-    private readonly blobs: Blobs,
-  ) {}
+  constructor(private readonly blobs: Blobs) {}
 
   /**
    * The contents as files. Small ones are read in batches of up to a MiB, large ones are streamed.
@@ -35,8 +30,7 @@ export class ExportedContents {
   ): AsyncGenerator<Entry, void> {
     for (const batch of batchesOf(contents)) {
       const ids = batch.map(({ blobId }) => blobId);
-      const rows = await this.database.run<BlobReference>(exportStatements.blobs, [workspaceId, ids]);
-      const found = new Map(rows.map((blob) => [blob.id, blob]));
+      const found = new Map((await this.blobs.find(workspaceId, ids)).map((blob) => [blob.id, blob]));
       for (const id of ids) {
         const chunks = await this.chunksOf(found.get(id));
         if (!chunks) absent.add(id);

@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Repository } from 'typeorm';
+import { StoredCheckpoint } from '../checkpoints/index.js';
+import { BEFORE_ALL_IDS, type Statement } from '../platform/database/index.js';
+import { StoredSubscription } from '../web-push/index.js';
+import { WorkspaceEntity } from '../workspaces/index.js';
 import { type Entry, linesEntry, textEntry } from './archive.js';
 import { ExportedContents, type StoredContent } from './exported-contents.js';
 import { ExportLists, type List } from './export-lists.js';
 import { exportStatements } from './export.queries.js';
+import { rowsOf } from './rows-of.js';
 
 /** A workspace in the manifest. */
 export interface ExportedWorkspace {
@@ -14,12 +20,6 @@ export interface ExportedWorkspace {
   readonly assetsRevision: number;
   /** Whether it was deleted while it was exported: then parts may be missing. */
   readonly wasDeleted: boolean;
-}
-
-interface WorkspaceRow {
-  readonly id: string;
-  readonly cursor: number;
-  readonly assetsRevision: number;
 }
 
 interface VersionRow {
@@ -36,19 +36,36 @@ interface AssetRow {
   readonly size: number;
 }
 
+/** Of an endpoint, which is a secret. */
+const SERVICE = /^https?:\/\/[^/]*/;
+
 const byId = ({ id }: { readonly id: string }): [string] => [id];
-const byIdUpTo = (statement: List['statement'], cursor: number): List<{ id: string }> => ({
-  statement,
+const byIdUpTo = (read: Statement, cursor: number): List<{ id: string }> => ({
+  read,
   start: [BEFORE_ALL_IDS],
   positionOf: byId,
   bounds: [cursor],
+});
+
+const checkpoints = rowsOf(StoredCheckpoint, {
+  owner: 'workspaceId',
+  key: 'id',
+  columns: ['id', 'encryptedLabel', 'kind', 'cursor', 'createdAt'],
+});
+
+const pushSubscriptions = rowsOf(StoredSubscription, {
+  owner: 'workspaceId',
+  key: 'deviceId',
+  start: '',
+  columns: ['deviceId', ['service', 'endpoint'], 'updatedAt'],
+  finished: (row) => ({ ...row, service: SERVICE.exec(String(row['service']))?.[0] ?? null }),
 });
 
 /** The files of one workspace, as of the cursor that it has at the beginning. */
 @Injectable()
 export class WorkspaceExport {
   constructor(
-    private readonly database: Database,
+    @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
     private readonly lists: ExportLists,
     private readonly contents: ExportedContents,
   ) {}
@@ -69,24 +86,19 @@ export class WorkspaceExport {
   }
 
   private simpleLists(cursor: number): [string, List<never>][] {
-    const { files, changes, checkpoints, keySlots, pushSubscriptions } = exportStatements;
+    const { files, changes, keySlots } = exportStatements;
     const byCursor: List<{ cursor: number }> = {
-      statement: changes,
+      read: changes,
       start: [0],
       positionOf: (row) => [row.cursor],
       bounds: [cursor],
     };
-    const byDevice: List<{ deviceId: string }> = {
-      statement: pushSubscriptions,
-      start: [''],
-      positionOf: ({ deviceId }) => [deviceId],
-    };
     return [
       ['files', byIdUpTo(files, cursor)],
       ['changes', byCursor],
-      ['checkpoints', { statement: checkpoints, start: [BEFORE_ALL_IDS], positionOf: byId }],
-      ['key-slots', { statement: keySlots, start: [BEFORE_ALL_IDS], positionOf: byId }],
-      ['push-subscriptions', byDevice],
+      ['checkpoints', checkpoints],
+      ['key-slots', { read: keySlots, start: [BEFORE_ALL_IDS], positionOf: byId }],
+      ['push-subscriptions', pushSubscriptions],
     ];
   }
 
@@ -108,7 +120,7 @@ export class WorkspaceExport {
 
   private async *assets(userId: string, id: string, revision: number): AsyncGenerator<Entry, void> {
     const list: List<AssetRow> = {
-      statement: exportStatements.assets,
+      read: exportStatements.assets,
       start: [new Date(0), 0],
       positionOf: (row) => [row.uploadedAt, row.revision],
       bounds: [revision],
@@ -135,9 +147,27 @@ export class WorkspaceExport {
   }
 
   private async find(userId: string, id: string): Promise<WorkspaceRow | undefined> {
-    return (await this.database.run<WorkspaceRow>(exportStatements.workspace, [id, userId]))[0];
+    const found = await this.workspaces.findOneBy({ id, userId, deletedAt: IsNull() });
+    return found ? rowOf(found) : undefined;
   }
 }
+
+type WorkspaceRow = ReturnType<typeof rowOf>;
+
+/** As it is exported. Without the verification hash: with it, a write of a key slot proves knowledge of the master key. */
+const rowOf = (workspace: WorkspaceEntity) => ({
+  id: workspace.id,
+  name: workspace.name,
+  encryptionSalt: workspace.encryptionSalt,
+  verificationSalt: workspace.verificationSalt,
+  cursor: workspace.headCursor,
+  compactionFloor: workspace.compactionFloor,
+  liveFiles: workspace.liveFiles,
+  documentBytes: workspace.documentBytes,
+  assetsRevision: workspace.assetsRevision,
+  createdAt: workspace.createdAt,
+  updatedAt: workspace.updatedAt,
+});
 
 /** The file with a content, relative to its workspace; null when it is absent. */
 const nameOf = (folder: string, blobId: string, absent: ReadonlySet<string>): string | null =>

@@ -1,67 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Repository } from 'typeorm';
 import { Subscriptions } from '../billing/index.js';
 import { Configuration } from '../config/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database, isUnanswered } from '../platform/database/index.js';
 import { InsufficientStorage } from '../platform/http/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
-import { WorkspaceCatalogue } from '../workspaces/index.js';
+import { WorkspaceEntity } from '../workspaces/index.js';
 import type { Precondition } from './file-headers.js';
-import { fileStatements } from './files.queries.js';
-
-/** Key of the advisory lock that serializes corrections of usage counters. */
-const CORRECTION = 7_325_190_005;
-
-export const usageStatements = {
-  /**
-   * Usage of user $1: the total and each workspace, oldest first; with $2, that workspace only. All from one
-   * snapshot.
-   */
-  ofUser: statement(
-    'usage.of_user',
-    `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes",
-       coalesce(
-         json_agg(json_build_object('id', id, 'usedBytes', document_bytes, 'files', live_files) ORDER BY id)
-           FILTER (WHERE $2::uuid IS NULL OR id = $2), '[]'
-       ) AS workspaces
-     FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL`,
-    {
-      onNodes: `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes",
-       coalesce(
-         json_agg(json_build_object('id', id, 'usedBytes', document_bytes, 'files', live_files) ORDER BY id)
-           FILTER (WHERE $2::uuid IS NULL OR id = $2), '[]'
-       ) AS workspaces
-     FROM workspaces WHERE id = ANY ($3::uuid[]) AND user_id = $1 AND deleted_at IS NULL`,
-    },
-  ),
-
-  total: statement(
-    'usage.total',
-    `SELECT coalesce(sum(document_bytes), 0)::bigint AS bytes FROM workspaces WHERE deleted_at IS NULL`,
-  ),
-
-  /**
-   * The next workspace after $1, with its usage counter and its actual usage: the blobs that its versions refer to,
-   * each counted once.
-   */
-  next: statement(
-    'usage.next',
-    `SELECT w.id AS "workspaceId", w.document_bytes AS "usedBytes", (
-       SELECT coalesce(sum(b.size), 0)::bigint FROM blobs b
-       WHERE b.workspace_id = w.id
-         AND EXISTS (SELECT 1 FROM versions v WHERE v.workspace_id = b.workspace_id AND v.blob_id = b.id)
-     ) AS "actualBytes"
-     FROM workspaces w WHERE w.id > $1 AND w.deleted_at IS NULL ORDER BY w.id LIMIT 1`,
-  ),
-
-  /** Held until the connection ends. Two concurrent corrections would add the same difference twice. */
-  correctAlone: statement('usage.correct_alone', `SELECT pg_advisory_lock(${CORRECTION})`),
-
-  /** Adds a difference: concurrent writes change both sums equally, so the difference stays valid. */
-  correct: statement(
-    'usage.correct',
-    `UPDATE workspaces SET document_bytes = document_bytes + $2 WHERE id = $1`,
-  ),
-};
+import { fileStatements, usageStatements } from './files.queries.js';
 
 /** How long what other nodes hold may be used, and for how many workspaces it is kept. */
 const KEPT_MS = 5_000;
@@ -95,6 +42,8 @@ export interface ForeseenUpload {
 }
 
 interface Foreseen {
+  /** Whether the usage counts all workspaces of the owner. */
+  readonly isWhole: boolean;
   readonly usedBytes: number;
   readonly liveHash: string | null;
 }
@@ -113,8 +62,8 @@ export class DocumentQuota {
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly subscriptions: Subscriptions,
-    private readonly catalogue: WorkspaceCatalogue,
     metrics: Metrics,
+    @InjectRepository(WorkspaceEntity) workspaces: Repository<WorkspaceEntity>,
   ) {
     const help = 'File uploads refused because the quota of the account is used up';
     this.refusals = metrics.counter('cloud_sync_document_quota_refusals_total', help);
@@ -123,8 +72,7 @@ export class DocumentQuota {
       'Bytes of the kept versions of all workspaces',
       [],
       async () => {
-        const [total] = await database.run<{ bytes: number }>(usageStatements.total, []);
-        return [{ value: total?.bytes ?? 0 }];
+        return [{ value: (await workspaces.sum('documentBytes', { deletedAt: IsNull() })) ?? 0 }];
       },
     );
   }
@@ -141,9 +89,7 @@ export class DocumentQuota {
   async usage(userId: string, workspaceId: string | null = null): Promise<DocumentUsage> {
     const { documentQuotaFreeBytes, documentQuotaProBytes } = this.configuration;
     const isActive = await this.subscriptions.isActive(userId);
-    const ids = await this.catalogue.idsOf(this.database, userId);
-    const values = [userId, workspaceId, ...(ids ? [ids] : [])];
-    const [used] = await this.database.run<Used>(usageStatements.ofUser, values);
+    const [used] = await this.database.run<Used>(usageStatements.ofUser, [userId, workspaceId]);
     if (!used) throw new Error('the sum of the usage returned no row');
     return { ...used, quotaBytes: isActive ? documentQuotaProBytes : documentQuotaFreeBytes };
   }
@@ -170,35 +116,38 @@ export class DocumentQuota {
 
   /**
    * What the owner's other workspaces hold, for a write on a node that does not have them. Far from the quota it is a few seconds
-   * old: to ask all nodes for each upload would cost more than the upload. While a node is away, the last known value counts, or
-   * nothing: workspaces on other nodes go on.
+   * old: to ask all nodes for each upload would cost more than the upload. While a node refuses connections, uploads to workspaces
+   * of other nodes go on, with the last value that this instance knows, or with 0.
    */
   async heldElsewhere(workspaceId: string): Promise<number> {
     const quota = this.ofUploads;
     if (quota === null) return 0;
     const known = this.lately(workspaceId, quota);
     if (known !== undefined) return known;
-    const last = this.elsewhere.get(workspaceId)?.bytes ?? 0;
-    const bytes = await this.database.unlessAway(() => this.askOtherNodes(workspaceId), last);
-    this.keep(workspaceId, bytes);
+    const bytes = await this.askOtherNodes(workspaceId);
+    this.elsewhere.delete(workspaceId); // it is the newest then
+    const [oldest] = this.elsewhere.keys();
+    if (this.elsewhere.size >= MAX_KEPT && oldest !== undefined) this.elsewhere.delete(oldest);
+    this.elsewhere.set(workspaceId, { bytes, until: performance.now() + KEPT_MS });
     return bytes;
   }
 
-  /**
-   * The same for many workspaces, without asking other nodes: they may be slow.
-   * @returns what is known, by workspace; the others have to be asked for
-   */
-  async knownElsewhere(workspaceIds: readonly string[]): Promise<Map<string, number>> {
+  private async askOtherNodes(workspaceId: string): Promise<number> {
+    try {
+      const [held] = await this.database.run<{ usedBytes: number }>(fileStatements.heldElsewhere, [
+        workspaceId,
+      ]);
+      return held?.usedBytes ?? 0;
+    } catch (error) {
+      if (!isUnanswered(error)) throw error;
+      return this.elsewhere.get(workspaceId)?.bytes ?? 0;
+    }
+  }
+
+  /** As `heldElsewhere`, without asking: undefined where the nodes have to be asked. */
+  knownElsewhere(workspaceId: string): number | undefined {
     const quota = this.ofUploads;
-    if (quota === null) return new Map(workspaceIds.map((id) => [id, 0]));
-    const unknown = workspaceIds.filter((id) => this.lately(id, quota) === undefined);
-    if (unknown.length > 0) for (const id of await this.catalogue.aloneOf(unknown)) this.keep(id, 0);
-    return new Map(
-      workspaceIds.flatMap((id) => {
-        const bytes = this.lately(id, quota);
-        return bytes === undefined ? [] : [[id, bytes]];
-      }),
-    );
+    return quota === null ? 0 : this.lately(workspaceId, quota);
   }
 
   /** Far from the quota it may be a few seconds old. */
@@ -207,24 +156,10 @@ export class DocumentQuota {
     return known && known.until > performance.now() && known.bytes < quota / 2 ? known.bytes : undefined;
   }
 
-  private keep(workspaceId: string, bytes: number): void {
-    if (this.elsewhere.size >= MAX_KEPT) this.elsewhere.clear();
-    this.elsewhere.set(workspaceId, { bytes, until: performance.now() + KEPT_MS });
-  }
-
-  private async askOtherNodes(workspaceId: string): Promise<number> {
-    const others = await this.catalogue.siblingsOf(workspaceId);
-    if (others.length === 0) return 0;
-    const [held] = await this.database.run<{ usedBytes: number }>(fileStatements.heldElsewhere, [others]);
-    return held?.usedBytes ?? 0;
-  }
-
   private async foreseen(workspaceId: string, encryptedPath: string): Promise<Foreseen | undefined> {
-    const values = [workspaceId, encryptedPath];
-    if (!this.database.isDistributed)
-      return (await this.database.run<Foreseen>(fileStatements.foreseen, values))[0];
-    const [found] = await this.database.run<Foreseen>(fileStatements.foreseenOnNode, values);
-    return found && { ...found, usedBytes: found.usedBytes + (await this.heldElsewhere(workspaceId)) };
+    const [found] = await this.database.run<Foreseen>(fileStatements.foreseen, [workspaceId, encryptedPath]);
+    if (!found || found.isWhole) return found;
+    return { ...found, usedBytes: found.usedBytes + (await this.heldElsewhere(workspaceId)) };
   }
 
   /** The error for an upload that does not fit. */

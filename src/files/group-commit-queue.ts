@@ -35,7 +35,7 @@ const RETRY_SECONDS = 1;
 const LONGEST_WAIT_MS = 10_000;
 /** When a commit takes longer, the next one starts beside it. */
 const PATIENCE_MS = 50;
-/** Commits of several workspaces under way, all but one of them for longer than that. Where workspaces are on nodes, for each node. */
+/** Commits of several workspaces under way, all but one of them for longer than that; on nodes, for each part of the tables. */
 const MOST_SHARED_COMMITS = 3;
 
 /**
@@ -50,8 +50,8 @@ const MOST_SHARED_COMMITS = 3;
  */
 @Injectable()
 export class GroupCommitQueue {
-  /** By node, so that one that is slow or away does not hold up the others; all are of one where there are no nodes. */
-  private readonly nodes = new Map<string, NodeCommits>();
+  /** By part of the tables: a statement writes to those of one. On one server there is one part. */
+  private readonly parts = new Map<string, PartCommits>();
   private readonly counts = new KeyedCounter();
 
   constructor(
@@ -74,7 +74,7 @@ export class GroupCommitQueue {
    */
   async put(put: Put): Promise<PutOutcome> {
     const owner = ownerOf(put);
-    const commits = this.writer.hasNodes ? await this.commitsOf(put) : this.commitsAt('');
+    const commits = await this.commitsOf(put);
     if (this.counts.of(owner) >= MOST_OF_ONE_USER)
       throw new ServiceUnavailable(
         'too many uploads at once: wait for your own requests to finish',
@@ -94,9 +94,9 @@ export class GroupCommitQueue {
   async putAll(puts: readonly Put[]): Promise<PromiseSettledResult<PutOutcome>[]> {
     const [first] = puts;
     if (!first) return [];
-    let commits: NodeCommits;
+    let commits: PartCommits;
     try {
-      commits = this.writer.hasNodes ? await this.commitsOf(first) : this.commitsAt('');
+      commits = await this.commitsOf(first);
     } catch (reason) {
       return puts.map(() => ({ status: 'rejected', reason }));
     }
@@ -116,21 +116,21 @@ export class GroupCommitQueue {
     return { since: this.clock.elapsed(), scope: requestScope.getStore() };
   }
 
-  private async commitsOf({ workspaceId }: Put): Promise<NodeCommits> {
-    return this.commitsAt(await this.writer.nodeOf(workspaceId));
+  private async commitsOf({ workspaceId }: Put): Promise<PartCommits> {
+    return this.commitsAt(await this.writer.partOf(workspaceId));
   }
 
-  private commitsAt(node: string): NodeCommits {
-    const known = this.nodes.get(node);
+  private commitsAt(part: string): PartCommits {
+    const known = this.parts.get(part);
     if (known) return known;
-    const commits = new NodeCommits(this.writer, this.clock, this.quota, this.counts);
-    this.nodes.set(node, commits);
+    const commits = new PartCommits(this.writer, this.clock, this.quota, this.counts);
+    this.parts.set(part, commits);
     return commits;
   }
 }
 
-/** The commits of one node, or of the only server. */
-class NodeCommits {
+/** The commits to one part of the tables, or to the only server. */
+class PartCommits {
   private readonly lines: UploadLines;
   /** The lane in which the next shared commit starts; undefined when nothing waits, or when the last commit takes long. */
   private lane: Lane | undefined;
@@ -292,7 +292,7 @@ const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(erro
  * invalid.
  */
 const isOfTheWorkspace = (error: unknown): boolean =>
-  isOfOneRow(error) || /^(0A|40|55P03|57014)/.test(sqlState(error) ?? '');
+  isOfOneRow(error) || /^(0A|40|55P03|57014|CS001)/.test(sqlState(error) ?? '');
 
 /** Statements count for the user of the request, not for whoever happens to run this. */
 function inScopeOf<T>(waiting: Waiting | undefined, work: () => T): T {

@@ -10,12 +10,16 @@ import type { Answered, Put } from './put.js';
 /** Writes uploads in one commit each time: those to one workspace, or those to many that nobody else has locked. */
 @Injectable()
 export class UploadWriter {
+  private readonly isOnNodes: boolean;
+
   constructor(
     private readonly database: Database,
     private readonly workspaceAccess: WorkspaceAccess,
     private readonly clock: Clock,
     private readonly quota: DocumentQuota,
-  ) {}
+  ) {
+    this.isOnNodes = database.isDistributed;
+  }
 
   /**
    * Uploads of one caller to one workspace, to different paths. Waits for the lock of the workspace.
@@ -35,30 +39,25 @@ export class UploadWriter {
 
   private async putInto(workspaceId: string, values: Parameter[]): Promise<Answered[]> {
     const { ofUploads } = this.quota;
-    if (!this.database.isDistributed) return this.database.run(fileStatements.put, [...values, ofUploads]);
+    if (!this.isOnNodes) return this.database.run(fileStatements.put, [...values, ofUploads]);
     const elsewhere = await this.quota.heldElsewhere(workspaceId);
     return this.database.run(fileStatements.putOnNode, [...values, elsewhere, ofUploads]);
   }
 
-  /** Whether workspaces are on several nodes. */
-  get hasNodes(): boolean {
-    return this.database.isDistributed;
-  }
-
-  /** The node that commits the uploads to a workspace; '' when the engine does not know it. */
-  async nodeOf(workspaceId: string): Promise<string> {
-    return (await this.database.nodeOf(workspaceId)) ?? '';
+  /** The part whose uploads are committed together; '' on one server. */
+  async partOf(workspaceId: string): Promise<string> {
+    return (await this.database.placeOf(workspaceId)).id;
   }
 
   /**
-   * Uploads to any workspaces, on nodes to workspaces of one node, each of them with one caller and different paths. Never waits for
+   * Uploads to any workspaces, on nodes to workspaces of one part, each of them with one caller and different paths. Never waits for
    * the lock of a workspace.
    * @returns undefined for uploads to a workspace that is closed to the caller, locked, or deleted, which are not written; on nodes
    * also for other reasons
    */
   async writeUnlocked(puts: readonly Put[]): Promise<(Answered | undefined)[]> {
     const outcomes = Array<Answered | undefined>(puts.length).fill(undefined);
-    if (this.database.isDistributed) {
+    if (this.isOnNodes) {
       await this.writeOnNode(puts, outcomes);
       return outcomes;
     }
@@ -70,24 +69,16 @@ export class UploadWriter {
     return outcomes;
   }
 
-  /** Leaves out what needs another node: an account that holds something there, a workspace that has moved there. */
+  /** Leaves out uploads of accounts of which it is not known what they hold elsewhere. */
   private async writeOnNode(puts: readonly Put[], outcomes: (Answered | undefined)[]): Promise<void> {
-    const { ofUploads } = this.quota;
     const admitted = await this.workspaceAccess.areAdmitted(puts.map(({ caller }) => caller));
-    const elsewhere = await this.quota.knownElsewhere([...new Set(puts.map((put) => put.workspaceId))]);
-    const open = [...puts.keys()].filter((n) => admitted[n] && elsewhere.has((puts[n] as Put).workspaceId));
-    const parts = await this.database.runOnOneNode<Placed>(
-      fileStatements.putTogether,
-      open.map((n) => (puts[n] as Put).workspaceId),
-      (places) =>
-        valuesOnShard(
-          places.map((at) => puts[open[at] as number] as Put),
-          elsewhere,
-          ofUploads,
-        ),
-    );
-    for (const { places, rows } of parts)
-      for (const row of rows) outcomes[open[places[row.place - 1] as number] as number] = row;
+    const elsewhere = puts.map(({ workspaceId }) => this.quota.knownElsewhere(workspaceId));
+    const open = [...puts.keys()].filter((n) => admitted[n] && elsewhere[n] !== undefined);
+    if (open.length === 0) return;
+    const uploads = open.map((n) => ({ put: puts[n] as Put, held: elsewhere[n] ?? 0 }));
+    const values = valuesOnShard(uploads, this.quota.ofUploads);
+    const rows = await this.database.run<Placed>(fileStatements.putTogether, values);
+    for (const row of rows) outcomes[open[row.place - 1] as number] = row;
   }
 }
 
@@ -118,24 +109,27 @@ export function valuesTogether(
   return [workspaces.all, owners, graceDays, now, users.all, quota, places, ...columns(puts)];
 }
 
-/** The values of `fileStatements.putTogether` for the tables of a shard. */
+/**
+ * The values of `fileStatements.putTogether` for the tables of a shard.
+ * @param uploads with what the account of each holds in other workspaces
+ */
 function valuesOnShard(
-  puts: readonly Put[],
-  elsewhere: ReadonlyMap<string, number>,
+  uploads: readonly { readonly put: Put; readonly held: number }[],
   quota: number | null,
 ): Parameter[] {
   const workspaces = new Places<string>();
   const owners: (string | null)[] = [];
-  const held: number[] = [];
-  const places = puts.map(({ workspaceId, caller }) => {
+  const elsewhere: number[] = [];
+  const places = uploads.map(({ put: { workspaceId, caller }, held }) => {
     const place = workspaces.of(workspaceId);
     if (place > owners.length) {
       owners.push(caller?.userId ?? null);
-      held.push(elsewhere.get(workspaceId) ?? 0);
+      elsewhere.push(held);
     }
     return place;
   });
-  return [workspaces.all, owners, held, quota, places, ...columns(puts)];
+  const puts = uploads.map(({ put }) => put);
+  return [workspaces.all, owners, elsewhere, quota, places, ...columns(puts)];
 }
 
 /** Different values with their 1-based places. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, sessionWithoutTimeouts } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
-import { usageStatements } from './document-quota.js';
+import { usageStatements } from './files.queries.js';
 
 /** The usage counter of a workspace, and the value it should have. */
 interface Count {
@@ -17,7 +17,7 @@ export class UsageCheck {
 
   /** Reads the workspaces one by one, without a time limit and without locks. With `fix`, it adds the difference. */
   async *drift({ fix }: Examination): AsyncGenerator<Finding> {
-    const session = await this.database.sessionWithoutTimeouts('doctor');
+    const session = await sessionWithoutTimeouts(this.database, 'doctor');
     try {
       if (fix) await session.run(usageStatements.correctAlone, []);
       for (let above = BEFORE_ALL_IDS; ;) {

@@ -1,72 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { Clock } from '../platform/clock/index.js';
-import { Database, newId, ofWorkspace, statement } from '../platform/database/index.js';
+import { Database, newId } from '../platform/database/index.js';
 import { NotFound } from '../platform/http/index.js';
 import { lockLog } from './change-log.js';
 import { ChangePublisher } from './change-publisher.js';
+import { versionStatements } from './files.queries.js';
 import type { VersionBytes } from './file-content-loader.js';
-
-export const versionStatements = {
-  /**
-   * Up to $4 versions of a path with numbers below $3, newest first. One row without an id when there are none; no
-   * row for an unknown path or workspace.
-   */
-  page: ofWorkspace(
-    'versions.page',
-    `SELECT page.* FROM workspaces w
-     JOIN files f ON f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea)
-     LEFT JOIN LATERAL (
-       SELECT id, version, content_hash AS "contentHash", encrypted_size AS "encryptedSize", device_id AS "deviceId",
-              created_at AS "createdAt", change_cursor AS "changeCursor"
-       FROM versions WHERE workspace_id = $1 AND file_id = f.id AND version < $3 ORDER BY version DESC LIMIT $4
-     ) page ON true
-     WHERE w.id = $1 AND w.deleted_at IS NULL
-     ORDER BY page.version DESC`,
-  ),
-
-  /** One version of exactly this path, with the location of its bytes. */
-  content: ofWorkspace(
-    'versions.content',
-    `SELECT v.version, v.created_at AS "createdAt", v.content_hash AS "contentHash", v.encrypted_size AS size,
-            b.workspace_id AS "workspaceId", b.id, b.location, b.bytes
-     FROM files f
-     JOIN versions v ON v.workspace_id = f.workspace_id AND v.file_id = f.id
-     JOIN blobs b ON b.workspace_id = v.workspace_id AND b.id = v.blob_id
-     WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND v.id = $3`,
-  ),
-
-  /**
-   * Makes a version's content the newest: inserts a version that shares its blob and a change row, and undeletes the
-   * file. Run it under the log's lock. Returns no row when the path has no such version.
-   */
-  restore: statement(
-    'versions.restore',
-    `WITH source AS (
-       SELECT f.id AS file_id, f.version + 1 AS version, f.is_deleted, v.blob_id, v.content_hash, v.encrypted_size
-       FROM files f JOIN versions v ON v.workspace_id = f.workspace_id AND v.file_id = f.id
-       WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND v.id = $3
-     ), head AS (
-       UPDATE workspaces w
-       SET head_cursor = w.head_cursor + 1, live_files = w.live_files + source.is_deleted::int
-       FROM source WHERE w.id = $1
-       RETURNING w.head_cursor AS cursor
-     ), minted AS (
-       INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, device_id, change_cursor, created_at)
-       SELECT $1, $4, file_id, version, blob_id, content_hash, encrypted_size, $5, head.cursor, $6 FROM source, head
-     ), logged AS (
-       INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
-       SELECT $1, head.cursor, file_id, 'upsert', content_hash, encrypted_size, version, $6, $5 FROM source, head
-     ), headed AS (
-       UPDATE files f
-       SET content_hash = source.content_hash, encrypted_size = source.encrypted_size, version = source.version,
-           is_deleted = false, updated_at = $6
-       FROM source WHERE f.workspace_id = $1 AND f.id = source.file_id
-     )
-     SELECT file_id AS "fileId", version, content_hash AS "contentHash", encrypted_size AS "encryptedSize"
-     FROM source`,
-  ),
-};
 
 const PAGE = 1000;
 

@@ -1,18 +1,18 @@
 import { Module } from '@nestjs/common';
-import { Database } from '../platform/database/index.js';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
+import { StoredKeySlot } from './key-slot.entity.js';
 import { KeySlotsController } from './key-slots.controller.js';
-import { keySlotStatements } from './key-slots.queries.js';
 import { KeySlots } from './key-slots.service.js';
 
 @Module({
-  imports: [WorkspacesModule],
+  imports: [WorkspacesModule, TypeOrmModule.forFeature([StoredKeySlot])],
   controllers: [KeySlotsController],
   providers: [KeySlots],
   exports: [KeySlots],
 })
 export class KeySlotsModule {
-  constructor(purge: WorkspacePurge, database: Database) {
-    purge.addStep(async (workspaceId) => (await database.run(keySlotStatements.purge, [workspaceId])).length);
+  constructor(purge: WorkspacePurge, keySlots: KeySlots) {
+    purge.addStep((workspaceId) => keySlots.purge(workspaceId));
   }
 }

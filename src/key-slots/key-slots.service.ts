@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
+import { Repository } from 'typeorm';
 import { type Acting, AuditLog } from '../audit/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
@@ -8,8 +10,10 @@ import { BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed } from '.
 import { RateLimiter } from '../platform/limits/index.js';
 import { type Counter, Metrics } from '../platform/metrics/index.js';
 import type { KeySlotKind } from '../automation/key-slot-crypto.js';
+import { type LockedWorkspace, lockWorkspaceRow } from '../workspaces/index.js';
+import { StoredKeySlot } from './key-slot.entity.js';
 import { keySlotStatements } from './key-slots.queries.js';
-import { isOpenable, type SlotForm } from './slot-form.js';
+import { isOpenable } from './slot-form.js';
 
 /** Per workspace. */
 const MAX_SLOTS = 16;
@@ -55,14 +59,6 @@ export interface KeySlotWrite {
 /** What a write stores. */
 export type NewKeySlot = Pick<KeySlot, 'kind' | 'label' | 'kdf' | 'wrappedKey'>;
 
-interface VaultRow {
-  readonly verificationHash: string | null;
-  /** Null once the account is deleted. */
-  readonly userId: string | null;
-  readonly name: string;
-}
-
-type StoredSlot = Pick<KeySlot, 'id' | 'updatedAt'> & SlotForm;
 type SlotRow = Omit<KeySlot, 'kdf'> & { readonly kdf: string };
 type ListRow = Omit<KeySlotList, 'slots'> & (SlotRow | { readonly id: null });
 
@@ -75,6 +71,7 @@ export class KeySlots {
   private readonly writes: Counter;
 
   constructor(
+    @InjectRepository(StoredKeySlot) private readonly slots: Repository<StoredKeySlot>,
     private readonly database: Database,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
@@ -100,22 +97,28 @@ export class KeySlots {
    */
   async put(write: KeySlotWrite, slot: NewKeySlot): Promise<{ slot: KeySlot; isNew: boolean }> {
     const { workspaceId, slotId } = write;
-    const result = await this.write(write, async (tx, slots, existing, vault) => {
+    const result = await this.write(write, async (tx, others, existing, vault) => {
       checkPrecondition(write.ifMatch, existing);
-      checkRoom(
-        slots.filter(({ id }) => id !== slotId),
-        slot.kind,
-      );
-      const content = [
-        slot.kind,
-        slot.label,
-        JSON.stringify(slot.kdf),
-        Buffer.from(slot.wrappedKey, 'base64'),
-      ];
-      const values = [workspaceId, slotId, ...content, this.clock.now()];
-      const [row] = await tx.run<SlotRow>(keySlotStatements.put, values);
-      await this.record(tx, 'key-slot.set', write, { ...vault, kind: slot.kind });
-      return { slot: slotOf(row as SlotRow), isNew: existing === undefined };
+      checkRoom(others, slot.kind);
+      const { kind, label } = slot;
+      const now = this.clock.now();
+      const stored = {
+        kind,
+        label,
+        kdf: JSON.stringify(slot.kdf),
+        wrappedKey: Buffer.from(slot.wrappedKey, 'base64'),
+        updatedAt: existing ? later(now, existing.updatedAt) : now,
+      };
+      const createdAt = existing?.createdAt ?? now;
+      const key = { workspaceId, id: slotId };
+      const slots = tx.manager.getRepository(StoredKeySlot);
+      if (existing) await slots.update(key, stored);
+      else await slots.insert({ ...key, ...stored, createdAt });
+      await this.record(tx, 'key-slot.set', write, { ...vault, kind });
+      return {
+        slot: { ...slot, id: slotId, createdAt, updatedAt: stored.updatedAt },
+        isNew: existing === undefined,
+      };
     });
     this.writes.add({ outcome: result.isNew ? 'created' : 'replaced' });
     return result;
@@ -123,44 +126,46 @@ export class KeySlots {
 
   /** @throws the same as `put`; NotFound without the slot; Conflict for the last slot that opens, because a vault without one may never open again */
   async delete(write: KeySlotWrite): Promise<void> {
-    await this.write(write, async (tx, slots, existing, vault) => {
+    await this.write(write, async (tx, others, existing, vault) => {
       if (!existing) throw new NotFound('key slot not found');
       checkPrecondition(write.ifMatch, existing);
-      checkAnotherOpens(
-        slots.filter(({ id }) => id !== existing.id),
-        existing,
-      );
-      await tx.run(keySlotStatements.delete, [write.workspaceId, existing.id]);
+      checkAnotherOpens(others, existing);
+      const { workspaceId, id } = existing;
+      await tx.manager.getRepository(StoredKeySlot).delete({ workspaceId, id });
       await this.record(tx, 'key-slot.removed', write, { ...vault, kind: existing.kind });
     });
     this.writes.add({ outcome: 'deleted' });
+  }
+
+  /** Deletes the slots of a deleted workspace; returns how many. */
+  async purge(workspaceId: string): Promise<number> {
+    return (await this.slots.delete({ workspaceId })).affected ?? 0;
   }
 
   private async write<T>(
     { workspaceId, slotId, verificationHash }: KeySlotWrite,
     change: (
       tx: Tx,
-      slots: readonly StoredSlot[],
-      existing: StoredSlot | undefined,
-      vault: VaultRow,
+      others: readonly StoredKeySlot[],
+      existing: StoredKeySlot | undefined,
+      vault: LockedWorkspace,
     ) => Promise<T>,
   ): Promise<T> {
     if (!isUUID(slotId)) throw new BadRequest('slotId must be a UUID');
     await this.rateLimiter.hit(`key-slots:${workspaceId}`, WRITES_PER_MINUTE);
     return this.database.sharedTransaction(async (tx) => {
-      const values = [workspaceId];
-      const [workspace] = await tx.run<VaultRow>(keySlotStatements.lockWorkspace, values);
-      if (!workspace) throw new NotFound('workspace not found');
+      const workspace = await lockWorkspaceRow(tx, workspaceId);
+      if (!workspace || workspace.isDeleted) throw new NotFound('workspace not found');
       if (workspace.verificationHash === null) throw new Conflict('encryption is not set up');
       if (!equalSecrets(workspace.verificationHash, verificationHash)) {
         this.writes.add({ outcome: 'refused' });
         throw new Forbidden('verificationHash is wrong');
       }
-      const slots = await tx.run<StoredSlot>(keySlotStatements.ofWorkspace, values);
+      const stored = await tx.manager.getRepository(StoredKeySlot).findBy({ workspaceId });
       return change(
         tx,
-        slots,
-        slots.find(({ id }) => id === slotId),
+        stored.filter(({ id }) => id !== slotId),
+        stored.find(({ id }) => id === slotId),
         workspace,
       );
     }, workspaceId);
@@ -170,20 +175,25 @@ export class KeySlots {
     tx: Tx,
     action: 'key-slot.set' | 'key-slot.removed',
     { workspaceId, slotId, by }: KeySlotWrite,
-    { userId, name, kind }: VaultRow & Pick<StoredSlot, 'kind'>,
+    { userId, name, kind }: LockedWorkspace & Pick<KeySlot, 'kind'>,
   ): Promise<void> {
     const details = { workspace: name, workspaceId, slotId, kind };
     if (userId !== null) await this.audit.record({ action, userId, ...by, details }, tx);
   }
 }
 
-function checkPrecondition(ifMatch: readonly string[] | null, existing: StoredSlot | undefined): void {
+/** The time of a replacement rises, whatever the clock does. */
+function later(now: Date, before: Date): Date {
+  return new Date(Math.max(now.getTime(), before.getTime() + 1));
+}
+
+function checkPrecondition(ifMatch: readonly string[] | null, existing: StoredKeySlot | undefined): void {
   if (ifMatch === null) return;
   if (existing && (ifMatch.includes('*') || ifMatch.includes(existing.updatedAt.toISOString()))) return;
   throw new PreconditionFailed('the key slot has changed');
 }
 
-function checkRoom(others: readonly StoredSlot[], kind: KeySlotKind): void {
+function checkRoom(others: readonly StoredKeySlot[], kind: KeySlotKind): void {
   if (others.length >= MAX_SLOTS)
     throw new Conflict(`a workspace can have at most ${MAX_SLOTS} key slots: delete one first`);
   const passwords = others.filter((other) => other.kind === 'password');
@@ -192,7 +202,7 @@ function checkRoom(others: readonly StoredSlot[], kind: KeySlotKind): void {
 }
 
 /** A slot that no reader opens is no way into the vault. @throws Conflict */
-function checkAnotherOpens(others: readonly StoredSlot[], existing: StoredSlot): void {
+function checkAnotherOpens(others: readonly StoredKeySlot[], existing: StoredKeySlot): void {
   if (others.length === 0 || (isOpenable(existing) && !others.some(isOpenable)))
     throw new Conflict('the last key slot of a workspace cannot be deleted: add another one first');
 }

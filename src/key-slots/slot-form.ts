@@ -5,6 +5,7 @@ import {
   type KdfRefusal,
   type KeySlotKind,
 } from '../automation/key-slot-crypto.js';
+import type { StoredKeySlot } from './key-slot.entity.js';
 
 export const KEY_SLOT_KINDS = ['password', 'recovery', 'passkey'] as const satisfies readonly KeySlotKind[];
 
@@ -19,15 +20,7 @@ export function kdfFault(kind: KeySlotKind, kdf: unknown): KdfRefusal | undefine
   }
 }
 
-/** A slot as it is stored; `kdf` is JSON text. */
-export interface SlotForm {
-  readonly kind: KeySlotKind;
-  readonly kdf: string;
-  /** Base64. */
-  readonly wrappedKey: string;
-}
-
 /** Whether a reader tries to open the slot. Earlier versions of the service stored slots that no reader opens. */
-export function isOpenable({ kind, kdf, wrappedKey }: SlotForm): boolean {
-  return isWrappedKey(wrappedKey) && kdfFault(kind, JSON.parse(kdf)) === undefined;
+export function isOpenable({ kind, kdf, wrappedKey }: StoredKeySlot): boolean {
+  return isWrappedKey(wrappedKey.toString('base64')) && kdfFault(kind, JSON.parse(kdf)) === undefined;
 }

@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Tx } from '../platform/database/index.js';
-import { mailStatements } from './mail-queue.queries.js';
+import { mailStatements } from './mail.queries.js';
 import type { TemplateName } from './templates.js';
+import { WaitingMail } from './waiting-mail.entity.js';
 
 /** A mail to queue. The row has no text: it is made from the template when the mail is sent. */
 export interface OutgoingMail {
@@ -57,21 +60,26 @@ export const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
 @Injectable()
 export class MailQueue {
   constructor(
+    @InjectRepository(WaitingMail) private readonly mails: Repository<WaitingMail>,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
-  async add(
-    { template, to, userId, parameters = {}, dueAt }: OutgoingMail,
-    tx: Pick<Tx, 'run'> = this.database,
-  ): Promise<void> {
+  async add({ template, to, userId, parameters = {}, dueAt }: OutgoingMail, tx?: Tx): Promise<void> {
     const now = this.clock.now();
-    const values = [userId ?? null, to, template, JSON.stringify(parameters), now, dueAt ?? now];
-    await tx.run(mailStatements.queue, values);
+    const mails = tx?.manager.getRepository(WaitingMail) ?? this.mails;
+    await mails.insert({
+      userId: userId ?? null,
+      recipient: to,
+      template,
+      parameters,
+      queuedAt: now,
+      dueAt: dueAt ?? now,
+    });
   }
 
   /** Adds an event to a mail that gathers such events and is not due yet. Returns whether there is one. */
-  async append({ userId, template, to, event }: GatheredEvent, tx: Pick<Tx, 'run'>): Promise<boolean> {
+  async append({ userId, template, to, event }: GatheredEvent, tx: Tx): Promise<boolean> {
     const values = [userId, template, to, this.clock.now(), event, MOST_LISTED];
     return (await tx.run(mailStatements.append, values)).length > 0;
   }
@@ -85,7 +93,7 @@ export class MailQueue {
 
   /** The mail has been sent, or never will be. */
   async remove({ id }: QueuedMail): Promise<void> {
-    await this.database.run(mailStatements.remove, [id]);
+    await this.mails.delete({ id });
   }
 
   /** Schedules the next attempt, or gives the mail up. Returns whether there is a next attempt. */
@@ -96,13 +104,13 @@ export class MailQueue {
       await this.remove(mail);
       return false;
     }
-    await this.database.run(mailStatements.retry, [mail.id, mail.leaseEnds, next]);
+    // Changes nothing when the lease has been lost to another instance.
+    await this.mails.update({ id: mail.id, dueAt: mail.leaseEnds }, { dueAt: next });
     return true;
   }
 
-  async waiting(): Promise<number> {
-    const [row] = await this.database.run<{ waiting: number }>(mailStatements.waiting, []);
-    return row?.waiting ?? 0;
+  waiting(): Promise<number> {
+    return this.mails.count();
   }
 }
 

@@ -41,7 +41,7 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
   }
 
   /** Queues a mail, in the caller's transaction if there is one: it is sent if and only if that commits. */
-  async queue(mail: OutgoingMail, tx?: Pick<Tx, 'run'>): Promise<void> {
+  async queue(mail: OutgoingMail, tx?: Tx): Promise<void> {
     if (!this.isOn) return;
     await this.queueTable.add(mail, tx);
     if (!this.background.isOn) return; // an admin command leaves the mail to the service
@@ -52,7 +52,7 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
   }
 
   /** Adds an event to a mail of the account that gathers such events and waits. Returns whether there is one. */
-  append(event: GatheredEvent, tx: Pick<Tx, 'run'>): Promise<boolean> {
+  append(event: GatheredEvent, tx: Tx): Promise<boolean> {
     return this.queueTable.append(event, tx);
   }
 

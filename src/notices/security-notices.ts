@@ -1,16 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { type AuditDetails, type AuditEntry, AuditLog, type Runner } from '../audit/index.js';
-import { MailLimit } from '../auth/index.js';
+import { IsNull } from 'typeorm';
+import { type AuditDetails, type AuditEntry, AuditLog } from '../audit/index.js';
+import { MailLimit, UserEntity } from '../auth/index.js';
 import { Configuration } from '../config/index.js';
 import { Mail, type TemplateName } from '../mail/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { statement } from '../platform/database/index.js';
-
-/** Locks the account: of two events at once, the second sees the first. */
-const addressOf = statement(
-  'security_notices.address_of',
-  `SELECT email, email_verified AS "isVerified" FROM users WHERE id = $1 AND suspended_at IS NULL FOR NO KEY UPDATE`,
-);
+import type { Tx } from '../platform/database/index.js';
 
 /** After a mail about a kind of event, further ones of the kind are gathered for this long. */
 const GATHERED_FOR_MS = 10 * 60_000;
@@ -30,22 +25,22 @@ export class SecurityNotices {
     private readonly clock: Clock,
     private readonly configuration: Configuration,
   ) {
-    audit.onRecord((entry, run) => this.tell(entry, run));
+    audit.onRecord((entry, tx) => this.tell(entry, tx));
   }
 
-  private async tell(entry: AuditEntry, run: Runner): Promise<void> {
+  private async tell(entry: AuditEntry, tx: Tx): Promise<void> {
     const template = this.mail.isOn ? templateFor(entry) : undefined;
     if (template === undefined) return;
     const { userId } = entry;
-    const [user] = await run.run<{ email: string; isVerified: boolean }>(addressOf, [userId]);
+    const user = await lockedAccount(tx, userId);
     if (!user) return;
     const to = user.email;
     const at = this.clock.now().toISOString();
     const from = entry.actor === 'user' ? entry.ip : undefined;
     const event = from === undefined ? at : `${at} ${from}`;
-    const isRepeated = await this.isRepeated(userId, template, run);
-    if (isRepeated && (await this.mail.append({ template, to, userId, event }, run))) return;
-    if (!(user.isVerified || (await this.limit.hasRoom('notice', to, run)))) return;
+    const isRepeated = await this.isRepeated(userId, template, tx);
+    if (isRepeated && (await this.mail.append({ template, to, userId, event }, tx))) return;
+    if (!(user.emailVerified || (await this.limit.hasRoom('notice', to, tx)))) return;
     const link = `${this.configuration.publicUrl}/account`;
     const parameters = { at, link, ...(from === undefined ? {} : { from }) };
     await this.mail.queue(
@@ -58,20 +53,29 @@ export class SecurityNotices {
             dueAt: this.gathered(),
           }
         : { template, to, userId, parameters },
-      run,
+      tx,
     );
   }
 
   /** Whether the owner has been told of another event of the kind a short while ago. */
-  private async isRepeated(userId: string, template: TemplateName, run: Runner): Promise<boolean> {
+  private async isRepeated(userId: string, template: TemplateName, tx: Tx): Promise<boolean> {
     const since = new Date(this.clock.now().getTime() - GATHERED_FOR_MS);
-    const events = await this.audit.since(userId, since, run);
+    const events = await this.audit.since(userId, since, tx);
     return events.filter((event) => templateFor(event) === template).length > 1; // one is the event itself
   }
 
   private gathered(): Date {
     return new Date(this.clock.now().getTime() + GATHERED_FOR_MS);
   }
+}
+
+/** Locks the account, unless it is suspended: of two events at once, the second sees the first. */
+function lockedAccount(tx: Tx, id: string): Promise<Pick<UserEntity, 'email' | 'emailVerified'> | null> {
+  return tx.manager.getRepository(UserEntity).findOne({
+    select: { email: true, emailVerified: true },
+    where: { id, suspendedAt: IsNull() },
+    lock: { mode: 'for_no_key_update' },
+  });
 }
 
 /** By action of the audit log. */

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { Database, isForeignKeyViolation, newId } from '../platform/database/index.js';
 import { CoalescingRunner } from '../platform/async/index.js';
+import { Instance } from './presence.entity.js';
 import { realtimeStatements } from './realtime.queries.js';
 
 /**
@@ -20,7 +23,10 @@ export class Presence {
   private hasEnded = false;
   private isForgotten = false;
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    @InjectRepository(Instance) private readonly instances: Repository<Instance>,
+    private readonly database: Database,
+  ) {}
 
   /**
    * Returns whether the other instances have dropped this one since the last call, which means that its devices must
@@ -83,6 +89,6 @@ export class Presence {
   }
 
   private async remove(): Promise<void> {
-    await this.database.run(realtimeStatements.endLease, [this.instanceId]);
+    await this.instances.delete({ id: this.instanceId });
   }
 }

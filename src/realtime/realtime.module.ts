@@ -1,15 +1,18 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { AuthModule } from '../auth/index.js';
 import { DevicesModule } from '../devices/index.js';
 import { WebPush, WebPushModule } from '../web-push/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { SyncModule } from '../sync/index.js';
-import { WorkspacesModule } from '../workspaces/index.js';
+import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
 import { UpgradeAuthorizer } from './upgrade-authorizer.js';
 import { Heartbeat } from './heartbeat.js';
 import { RoomReconciler } from './room-reconciler.js';
+import { Instance, PresentDevice } from './presence.entity.js';
 import { Presence } from './presence.js';
 import { RealtimeGateway } from './realtime.gateway.js';
 import { RoomEvents } from './room-events.js';
@@ -19,7 +22,14 @@ import { TokenWatch } from './token-watch.js';
 import { UpgradeController } from './upgrade.controller.js';
 
 @Module({
-  imports: [AuthModule, DevicesModule, SyncModule, WebPushModule, WorkspacesModule],
+  imports: [
+    AuthModule,
+    DevicesModule,
+    SyncModule,
+    WebPushModule,
+    WorkspacesModule,
+    TypeOrmModule.forFeature([Instance, PresentDevice]),
+  ],
   controllers: [UpgradeController],
   providers: [
     AssetFeed,
@@ -42,7 +52,11 @@ export class RealtimeModule implements OnApplicationBootstrap {
     private readonly heartbeat: Heartbeat,
     presence: Presence,
     webPush: WebPush,
+    purge: WorkspacePurge,
+    @InjectRepository(PresentDevice) devices: Repository<PresentDevice>,
   ) {
+    // Where workspaces are on nodes, no foreign key deletes these rows.
+    purge.addStep(async (workspaceId) => (await devices.delete({ workspaceId })).affected ?? 0);
     webPush.skipWhen((workspaceId, deviceIds) => presence.presentAmong(workspaceId, deviceIds));
   }
 

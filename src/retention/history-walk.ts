@@ -1,15 +1,8 @@
 import type { VersionIds } from '../files/index.js';
-import {
-  BEFORE_ALL_IDS,
-  Database,
-  type Part,
-  type Parameter,
-  type Statement,
-} from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, type Parameter, type Statement } from '../platform/database/index.js';
 import { cutoffsAt } from './retention-rule.js';
 import { retentionStatements } from './retention.queries.js';
 
-const WORKSPACES = 500;
 export const FILES = 500;
 
 /** Versions examined together; a file that has more is examined alone. */
@@ -43,18 +36,6 @@ interface Place {
 /** The length of an id in PostgreSQL's text format, and of the character before each id in an array. */
 const ID = 36;
 const BEFORE_ID = 1;
-
-/** Yields every workspace that is not deleted, in bounded memory. */
-export const workspaceIds = (database: Database): AsyncGenerator<string, void> =>
-  database.walkParts(workspaceIdsIn);
-
-async function* workspaceIdsIn(part: Part): AsyncGenerator<string, void> {
-  for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
-    const page: { id: string }[] = await part.run(retentionStatements.workspaces, [above, WORKSPACES]);
-    for (const { id } of page) yield id;
-    above = page.at(-1)?.id;
-  }
-}
 
 /**
  * Yields the versions of a workspace that have a newer one in their bucket, `batchSize` at a time, in bounded memory

@@ -8,7 +8,7 @@ import {
 } from '../platform/database/index.js';
 import { type DueTimes, FILES, VERSIONS } from './history-walk.js';
 import { RULE } from './retention-rule.js';
-import { queueStatements } from './retention-queue.queries.js';
+import { queueStatements } from './retention.queries.js';
 
 const WORKSPACES = 2_000;
 const CHANGES = 5_000;
@@ -48,8 +48,8 @@ export class RetentionQueue {
   constructor(private readonly database: Database) {}
 
   /** Yields the workspaces in which there is something to do. */
-  workspaces(asOf: Date): AsyncGenerator<string, void> {
-    return this.database.walkParts((part) => workspacesIn(part, asOf));
+  async *workspaces(asOf: Date): AsyncGenerator<string, void> {
+    for (const part of await this.database.parts()) yield* workspacesIn(part, asOf);
   }
 
   /**
@@ -121,7 +121,9 @@ export class RetentionQueue {
     workspaceId: string,
     above: T,
   ): Promise<Page<T> | undefined> {
-    const [page] = await this.database.runInWorkspace<Page<T>>(query, [workspaceId, above, CHANGES]);
+    const [page] = await this.database.workspaceTransaction(workspaceId, (tx) =>
+      tx.run<Page<T>>(query, [workspaceId, above, CHANGES]),
+    );
     return page;
   }
 }

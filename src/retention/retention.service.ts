@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { countThinnable } from '../files/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
-import { type Batch, type DueTimes, supersededOf, supersededVersions, workspaceIds } from './history-walk.js';
+import { liveWorkspaceIds, WorkspaceEntity } from '../workspaces/index.js';
+import { type Batch, type DueTimes, supersededOf, supersededVersions } from './history-walk.js';
 import { LockedThinning } from './locked-thinning.js';
+import { RetentionProgress } from './retention-progress.entity.js';
 import type { RetentionReport, ThinnedWorkspace } from './retention-report.js';
 import { type DueFile, RetentionQueue } from './retention-queue.js';
-import { retentionStatements } from './retention.queries.js';
 
 /** The maximum step beyond the previous run. A larger step means that the clock is wrong or the service was off. */
 const FURTHEST_MS = 48 * 60 * 60_000;
@@ -31,6 +34,8 @@ export class Retention {
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly queue: RetentionQueue,
+    @InjectRepository(RetentionProgress) private readonly progress: Repository<RetentionProgress>,
+    @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
   ) {}
 
   /**
@@ -39,7 +44,7 @@ export class Retention {
    * days, and after a month off the service catches up by one day each night.
    */
   async runDue(now: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
-    const [last] = await this.database.run<{ asOf: Date }>(retentionStatements.progress, []);
+    const last = await this.progress.findOneBy({ id: true });
     const furthest = last ? new Date(last.asOf.getTime() + FURTHEST_MS) : now;
     if (now > furthest)
       this.log.warn({ now, last: last?.asOf, asOf: furthest }, 'retention advances at most 48 hours per run');
@@ -50,7 +55,7 @@ export class Retention {
       await this.queue.refresh(run.workspaceId, furthest);
       await this.runOnDue(run);
     });
-    if (report.isComplete) await this.database.run(retentionStatements.saveProgress, [report.asOf]);
+    if (report.isComplete) await this.progress.upsert({ id: true, asOf: report.asOf }, ['id']);
     return report;
   }
 
@@ -58,7 +63,7 @@ export class Retention {
    * Looks at all versions, as of any time, regardless of the clock and earlier runs: for operators who know what they are doing.
    */
   run(asOf: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
-    return this.runOnAll(asOf, workspaceIds(this.database), options, async (run) => {
+    return this.runOnAll(asOf, liveWorkspaceIds(this.workspaces), options, async (run) => {
       const { workspaceId, thinning } = run;
       const batches = supersededVersions(this.database, workspaceId, asOf, () => thinning.batchSize);
       for await (const batch of batches) if (!(await this.thin(batch, run))) return;

@@ -1,15 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
+import { Database } from '../platform/database/index.js';
 import { Metrics, type Reading } from '../platform/metrics/index.js';
-
-/** The age of an upload counts from its start, the age of a blob marked for deletion from its due time. */
-const waiting = statement(
-  'blobs.waiting',
-  `SELECT 'staged' AS state, count(*) AS blobs, min(created_at) AS oldest FROM blobs WHERE state = 'staged'
-   UNION ALL
-   SELECT 'pending_delete', count(*), min(not_before) FROM blobs WHERE state = 'dying'`,
-);
+import { blobStatements } from './blobs.queries.js';
 
 interface Waiting {
   readonly state: 'staged' | 'pending_delete';
@@ -48,7 +41,9 @@ export class BlobMetrics {
 
   /** Concurrent readers share one statement. */
   private read(): Promise<Waiting[]> {
-    this.reading ??= this.database.run<Waiting>(waiting, []).finally(() => (this.reading = undefined));
+    this.reading ??= this.database
+      .run<Waiting>(blobStatements.waiting, [])
+      .finally(() => (this.reading = undefined));
     return this.reading;
   }
 }

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { Readable } from 'node:stream';
+import type { Repository } from 'typeorm';
 import { Configuration } from '../config/index.js';
 import { BEFORE_ALL_IDS, Database, type Tx } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
@@ -10,10 +12,11 @@ import {
   OutcomeUnknown,
   type StoreLocation,
 } from './blob-store.js';
+import { BlobEntity } from './blob.entity.js';
 import { BlobStores } from './blob-stores.js';
+import { moveStatements } from './blobs.queries.js';
 import { type Described, HashedBody, hasWhole } from './hashed-body.js';
 import { OrphanedCopies, type Written } from './orphaned-copies.js';
-import { moveStatements } from './move.queries.js';
 
 const PAGE = 500;
 const AT_ONCE = 4;
@@ -31,6 +34,8 @@ interface Row extends Described {
   readonly location: BlobLocation;
   readonly isDue: boolean;
 }
+
+type Place = Pick<Row, 'workspaceId' | 'id' | 'location'>;
 
 type Outcome = keyof Moved;
 
@@ -50,6 +55,7 @@ export class BlobMover {
     private readonly stores: BlobStores,
     private readonly orphanedCopies: OrphanedCopies,
     private readonly log: Log,
+    @InjectRepository(BlobEntity) private readonly blobs: Repository<BlobEntity>,
   ) {}
 
   /**
@@ -79,14 +85,13 @@ export class BlobMover {
    * Points a row to its bytes that another store has already. Returns false if the row has changed in the meantime or those
    * bytes are being swept.
    */
-  pointTo(
-    to: StoreLocation,
-    { workspaceId, id, location }: Pick<Row, 'workspaceId' | 'id' | 'location'>,
-  ): Promise<boolean> {
-    return this.commitIf(async (tx) => {
-      if (!(await this.orphanedCopies.reclaim(tx, { location: to, workspaceId, id }))) return false;
-      return (await tx.run(moveStatements.relocate, [workspaceId, id, location, to, null])).length > 0;
-    });
+  pointTo(to: StoreLocation, row: Place): Promise<boolean> {
+    const { workspaceId, id } = row;
+    return this.commitIf(
+      async (tx) =>
+        (await this.orphanedCopies.reclaim(tx, { location: to, workspaceId, id })) &&
+        (await pointTo(tx, row, to, null)),
+    );
   }
 
   private async attempt(row: Row, to: BlobLocation): Promise<Outcome> {
@@ -155,7 +160,10 @@ export class BlobMover {
 
   private async read({ workspaceId, id, location, size }: Row): Promise<AsyncIterable<Buffer>> {
     if (location !== 'inline') return (await this.stores.at(location)).read(blobKey(workspaceId, id), size);
-    const [row] = await this.database.run<{ bytes: Buffer }>(moveStatements.bytes, [workspaceId, id]);
+    const row = await this.blobs.findOne({
+      select: { bytes: true },
+      where: { workspaceId, id, location: 'inline' },
+    });
     return Readable.from(row ? [row.bytes] : []);
   }
 
@@ -176,9 +184,8 @@ export class BlobMover {
   }
 
   private async relocate(tx: Tx, row: Row, to: BlobLocation, bytes: Buffer | null): Promise<boolean> {
+    if (!(await pointTo(tx, row, to, bytes))) return false;
     const { workspaceId, id, location } = row;
-    const changed = await tx.run(moveStatements.relocate, [workspaceId, id, location, to, bytes]);
-    if (changed.length === 0) return false;
     if (location !== 'inline') await this.orphanedCopies.leave(tx, { location, workspaceId, id });
     return true;
   }
@@ -186,6 +193,19 @@ export class BlobMover {
 
 /** Another process has changed the blob in the meantime; causes a rollback. */
 class ChangedMeanwhile extends Error {}
+
+/** Returns false if the blob is no longer the one that was copied. */
+async function pointTo(
+  tx: Tx,
+  { workspaceId, id, location }: Place,
+  to: BlobLocation,
+  bytes: Buffer | null,
+): Promise<boolean> {
+  const { affected } = await tx.manager
+    .getRepository(BlobEntity)
+    .update({ workspaceId, id, location, state: 'live' }, { location: to, bytes });
+  return affected === 1;
+}
 
 function expectSame(row: Row, body: HashedBody): void {
   if (body.is(row)) return;

@@ -2,32 +2,24 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Parameter, type Statement } from '../platform/database/index.js';
-import { BlobReferences } from './blob-references.js';
 import type { BlobLocation } from './blob-store.js';
 import { STAGED_FOR_MS } from './blob-sweeper.js';
 import type { Swept } from './blob-upkeep.js';
-import { orphanedCopyStatements } from './orphaned-copies.queries.js';
-import { moveStatements } from './move.queries.js';
-import { sweepStatements } from './sweep.queries.js';
+import { moveStatements, orphanedCopyStatements, sweepStatements } from './blobs.queries.js';
 
 /** Counts what a sweep or a move would do, without locks or changes. */
 @Injectable()
 export class BlobPreview {
-  private readonly countDue: Statement;
-
   constructor(
     private readonly configuration: Configuration,
     private readonly database: Database,
     private readonly clock: Clock,
-    references: BlobReferences,
-  ) {
-    this.countDue = sweepStatements(references).countDue;
-  }
+  ) {}
 
   /** What a sweep would delete at that time. Excludes unfinished uploads in an S3 store. */
   async sweep(now: Date): Promise<Pick<Swept, 'blobs' | 'copies'>> {
     const stagedBefore = new Date(now.getTime() - STAGED_FOR_MS);
-    const blobs = await this.count(this.countDue, [now, this.clock.now(), stagedBefore]);
+    const blobs = await this.count(sweepStatements.countDue, [now, this.clock.now(), stagedBefore]);
     const copies = await this.count(orphanedCopyStatements.countDue, [now, this.clock.now()]);
     return { blobs, copies };
   }

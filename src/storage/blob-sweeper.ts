@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
 import {
   BEFORE_ALL_IDS,
@@ -11,9 +13,9 @@ import {
   type Tx,
   type WorkspaceTx,
 } from '../platform/database/index.js';
-import { BlobReferences } from './blob-references.js';
+import { BlobEntity } from './blob.entity.js';
+import { sweepStatements } from './blobs.queries.js';
 import { ByteRemover, type StoredBytes } from './byte-remover.js';
-import { type SweepStatements, sweepStatements } from './sweep.queries.js';
 
 /** Longer than a batch usually takes. What is not deleted within this time is left to another sweep. */
 const CLAIMED_FOR_MS = 10 * 60_000;
@@ -87,7 +89,6 @@ interface Batch {
  */
 @Injectable()
 export class BlobSweeper {
-  private readonly statements: SweepStatements;
   private readonly removeInline: (workspaceId: string) => Promise<number>;
   private readonly removeStored: (workspaceId: string, now: Date) => Promise<number>;
 
@@ -95,13 +96,14 @@ export class BlobSweeper {
     private readonly database: Database,
     private readonly remover: ByteRemover,
     private readonly clock: Clock,
-    references: BlobReferences,
+    @InjectRepository(BlobEntity) private readonly blobs: Repository<BlobEntity>,
   ) {
-    this.statements = sweepStatements(references);
-    const { removeInlineOfDeletedWorkspace } = this.statements;
     this.removeInline = inKeyOrder(BEFORE_ALL_IDS, async (workspaceId, above) => {
       const values = [workspaceId, above, INLINE_BATCH];
-      const [purged] = await database.run<Purged<string>>(removeInlineOfDeletedWorkspace, values);
+      const [purged] = await database.run<Purged<string>>(
+        sweepStatements.removeInlineOfDeletedWorkspace,
+        values,
+      );
       return purged ?? { removed: 0, last: null };
     });
     this.removeStored = inKeyOrder(BEFORE_ALL_IDS, (workspaceId, above, now: Date) =>
@@ -123,7 +125,7 @@ export class BlobSweeper {
    */
   async sweepAll(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
     const tally = { gone: 0, stuck: 0 };
-    await this.database.onParts((part) => this.sweepPart(part, now, tally, signal));
+    for (const part of await this.database.parts()) await this.sweepPart(part, now, tally, signal);
     return tally;
   }
 
@@ -134,10 +136,10 @@ export class BlobSweeper {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
-    await part.run(this.statements.markStagedForDeletion, [before, now]);
+    await part.run(sweepStatements.markStagedForDeletion, [before, now]);
     while (!signal?.aborted) {
       const values = [now, this.clock.now(), SWEEP_BATCH];
-      const batch = await part.transaction((tx) => this.claim(tx, this.statements.lockDue, values));
+      const batch = await part.transaction((tx) => this.claim(tx, sweepStatements.lockDue, values));
       const { gone, stuck } = await this.remove(batch);
       tally.gone += gone;
       tally.stuck += stuck;
@@ -160,9 +162,8 @@ export class BlobSweeper {
   private async sweepStored(workspaceId: string, above: string, now: Date): Promise<Purged<string>> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
     const values = [workspaceId, before, this.clock.now(), SWEEP_BATCH, above];
-    const { lockOfDeletedWorkspace } = this.statements;
     const batch = await this.database.workspaceTransaction(workspaceId, (tx) =>
-      this.claim(tx, lockOfDeletedWorkspace, values),
+      this.claim(tx, sweepStatements.lockOfDeletedWorkspace, values),
     );
     const { gone } = await this.remove(batch);
     const last = batch.claimed.map(({ id }) => id).reduce((a, b) => (a > b ? a : b), above);
@@ -174,17 +175,17 @@ export class BlobSweeper {
   private async claim(tx: WorkspaceTx, lock: Statement, values: Parameter[]): Promise<Batch> {
     const lease = new SweepLease(this.clock);
     const locked = await tx.run<Ids>(lock, values);
-    await this.runFor(locked, this.statements.revive, [], tx);
+    await this.runFor(locked, sweepStatements.revive, [], tx);
     const columns = [this.clock.now(), lease.until];
-    const claimed = await this.runFor<StoredBytes>(locked, this.statements.claim, columns, tx);
+    const claimed = await this.runFor<StoredBytes>(locked, sweepStatements.claim, columns, tx);
     return { lease, locked: locked.length, claimed };
   }
 
   private async remove({ lease, claimed }: Batch): Promise<SweepCounts> {
     const { gone, stuck } = await this.remover.remove(claimed, () => lease.holds());
-    await this.runFor(gone, this.statements.removeRows, [lease.until]);
+    await this.runFor(gone, sweepStatements.removeRows, [lease.until]);
     const later = new Date(this.clock.now().getTime() + RETRY_AFTER_MS);
-    await this.runFor(stuck, this.statements.postpone, [lease.until, later]);
+    await this.runFor(stuck, sweepStatements.postpone, [lease.until, later]);
     return { gone: gone.length, stuck: stuck.length };
   }
 
@@ -201,7 +202,6 @@ export class BlobSweeper {
 
   /** Not during an upload: the upload would lose its directory between creating it and writing to it. */
   private async tidy(workspaceId: string): Promise<void> {
-    const left = await this.database.run(this.statements.anyOfWorkspace, [workspaceId]);
-    if (left.length === 0) await this.remover.tidy(workspaceId);
+    if (!(await this.blobs.existsBy({ workspaceId }))) await this.remover.tidy(workspaceId);
   }
 }

@@ -1,13 +1,15 @@
 import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Configuration } from '../config/index.js';
 import { Database } from '../platform/database/index.js';
 import { Doctor, DoctorModule } from '../platform/doctor/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { BlobPreview } from './blob-preview.js';
+import { BlobEntity } from './blob.entity.js';
+import { BlobLeftover } from './blob-leftover.entity.js';
 import { BlobMetrics } from './blob-metrics.js';
 import { BlobMover } from './blob-mover.js';
-import { BlobReferences } from './blob-references.js';
 import { BlobStores } from './blob-stores.js';
 import { BlobSweeper } from './blob-sweeper.js';
 import { BlobUpkeep } from './blob-upkeep.js';
@@ -18,13 +20,14 @@ import { FreeSpace } from './free-space.js';
 import { OrphanedCopies } from './orphaned-copies.js';
 import { openStores } from './open-stores.js';
 import { OrphansCheck } from './orphans-check.js';
+import { RegisteredStore } from './registered-store.entity.js';
 import { StoreAdoption } from './store-adoption.js';
 import { StoreCheck } from './store-check.js';
 import { SweepingCheck } from './sweeping-check.js';
 
 @Global()
 @Module({
-  imports: [DoctorModule],
+  imports: [DoctorModule, TypeOrmModule.forFeature([BlobEntity, BlobLeftover, RegisteredStore])],
   providers: [
     BlobPreview,
     BlobMetrics,
@@ -42,11 +45,6 @@ import { SweepingCheck } from './sweeping-check.js';
     SweepingCheck,
     // Depends on the database: an embedded one creates DATA_DIR and sets its mode.
     { provide: BlobStores, inject: [Configuration, Database, Log, Background], useFactory: openStores },
-    {
-      provide: BlobReferences,
-      inject: [Database],
-      useFactory: (database: Database) => BlobReferences.read(database),
-    },
   ],
   exports: [BlobPreview, BlobMover, Blobs, BlobSweeper, BlobUpkeep, FreeSpace, StoreAdoption, StoreCheck],
 })

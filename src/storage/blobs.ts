@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
+import { In, Not, type Repository } from 'typeorm';
 import { Configuration } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isOfGoneWorkspace, newId } from '../platform/database/index.js';
-import { HELD_OF_STREAM, ServiceUnavailable, notFoundIfPurged } from '../platform/http/index.js';
+import { Database, newId } from '../platform/database/index.js';
+import { HELD_OF_STREAM, NotFound, ServiceUnavailable } from '../platform/http/index.js';
 import { Log } from '../platform/log/index.js';
 import {
   blobKey,
@@ -13,6 +15,7 @@ import {
   OutcomeUnknown,
   StoreUnavailable,
 } from './blob-store.js';
+import { BlobEntity } from './blob.entity.js';
 import { BlobStores } from './blob-stores.js';
 import { blobStatements } from './blobs.queries.js';
 import { SweepLease } from './blob-sweeper.js';
@@ -56,6 +59,7 @@ export class Blobs {
     private readonly stores: BlobStores,
     private readonly clock: Clock,
     private readonly log: Log,
+    @InjectRepository(BlobEntity) private readonly rows: Repository<BlobEntity>,
   ) {}
 
   /**
@@ -115,7 +119,7 @@ export class Blobs {
     await this.log.bestEffort('discard a staged blob', async () => {
       if (!(await this.markForDeletion(workspaceId, id, lease)) || !lease.holds()) return;
       await this.stores.main.delete(blobKey(workspaceId, id));
-      await this.database.run(blobStatements.forget, [workspaceId, id]);
+      await this.forget(workspaceId, id);
     });
   }
 
@@ -142,6 +146,21 @@ export class Blobs {
     } catch (error) {
       throw this.asUnavailable(error, 'write');
     }
+  }
+
+  /** The live ones of the blobs of a workspace, in no particular order. */
+  async find(workspaceId: string, ids: readonly string[]): Promise<BlobReference[]> {
+    const rows = await this.rows.find({
+      select: { id: true, size: true, location: true, bytes: true },
+      where: { workspaceId, id: In([...ids]), state: 'live' },
+    });
+    return rows.map(({ id, size, location, bytes }) => ({
+      workspaceId,
+      id,
+      size: size ?? 0,
+      location,
+      bytes,
+    }));
   }
 
   /**
@@ -209,28 +228,24 @@ export class Blobs {
 
   private async stageRow(workspaceId: string, id: string): Promise<void> {
     const values = [workspaceId, id, this.stores.main.location, this.clock.now()];
-    try {
-      await this.database.run(blobStatements.stage, values);
-    } catch (error) {
-      throw notFoundIfPurged(error);
-    }
+    if ((await this.database.run(blobStatements.stage, values)).length === 0)
+      throw new NotFound('workspace not found');
   }
 
   /** Returns whether nothing refers to the blob or ever will, also if its workspace no longer exists. */
   private async markForDeletion(workspaceId: string, id: string, lease: SweepLease): Promise<boolean> {
     const values = [workspaceId, id, this.clock.now(), lease.until, this.stores.main.location];
-    try {
-      return (await this.database.run(blobStatements.markForDeletion, values)).length > 0;
-    } catch (error) {
-      if (isOfGoneWorkspace(error)) return true;
-      throw error;
-    }
+    const [marked] = await this.database.run<{ isUnused: boolean }>(blobStatements.markForDeletion, values);
+    return marked?.isUnused ?? false;
   }
 
   /** Best effort: the sweeper finds what this misses. */
   private async forgetRow(workspaceId: string, id: string): Promise<void> {
-    await this.log.bestEffort('delete the row of a staged blob', () =>
-      this.database.run(blobStatements.forget, [workspaceId, id]),
-    );
+    await this.log.bestEffort('delete the row of a staged blob', () => this.forget(workspaceId, id));
+  }
+
+  /** Only for blobs that certainly have no bytes in the store. */
+  private async forget(workspaceId: string, id: string): Promise<void> {
+    await this.rows.delete({ workspaceId, id, state: Not('live') });
   }
 }

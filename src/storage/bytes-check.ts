@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { BEFORE_ALL_IDS, Database } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
+import { BlobEntity } from './blob.entity.js';
 import { BlobMover } from './blob-mover.js';
 import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
-import { doctorStatements } from './doctor.queries.js';
+import { doctorStatements } from './blobs.queries.js';
 import { type Described, hasWhole } from './hashed-body.js';
 
 const PAGE = 1000;
@@ -21,6 +24,7 @@ export class BytesCheck {
     private readonly database: Database,
     private readonly stores: BlobStores,
     private readonly mover: BlobMover,
+    @InjectRepository(BlobEntity) private readonly blobs: Repository<BlobEntity>,
   ) {}
 
   /** With `fix`, a row whose complete bytes are in another store is pointed to that store. */
@@ -82,8 +86,8 @@ export class BytesCheck {
   }
 
   /** The blob may have been deleted or moved since it was read. */
-  private async isStill({ workspaceId, id, location }: Row): Promise<boolean> {
-    return (await this.database.run(doctorStatements.isStill, [workspaceId, id, location])).length > 0;
+  private isStill({ workspaceId, id, location }: Row): Promise<boolean> {
+    return this.blobs.existsBy({ workspaceId, id, location, state: 'live' });
   }
 
   private async *pages<R extends { workspaceId: string; id: string }>(

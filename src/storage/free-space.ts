@@ -42,8 +42,8 @@ const SLACK_BYTES = 16 * MIB;
 /**
  * Reserves space on the disk of DATA_DIR that uploads must not use, so that the database, reads and deletions keep working. A
  * measurement of the disk is slightly old, so bytes received since then count as used. Bytes for rows count until a
- * measurement that starts after their commit; a larger upload, whose bytes are written to disk as they arrive, counts with the
- * same amount for bytes on their way to the disk. An upload whose client is silent writes nothing, and counts for nothing until it
+ * measurement that starts after their commit, and a chunk of a larger upload until one that starts after it was written, which
+ * it is when the next one is asked for. An upload whose client is silent writes nothing, and counts for nothing until it
  * goes on.
  */
 @Injectable()
@@ -109,17 +109,27 @@ export class FreeSpace implements OnModuleInit {
    */
   async during<T>(use: (place: Place) => Promise<T>): Promise<T> {
     if (!this.isGuarded) return use(NOWHERE);
-    let [taken, counted] = [0, 0];
+    let [taken, counted, arriving] = [0, 0, 0];
+    let isOnDisk = false;
+    const written = (): void => {
+      if (arriving === 0) return;
+      this.underWay -= arriving;
+      this.sinceLook += arriving + (isOnDisk ? 0 : taken);
+      arriving = 0;
+      isOnDisk = true;
+    };
     const place: Place = {
       work: (bytes) => {
+        written();
         const inRows = Math.min(bytes, this.mostInRows - taken);
         taken += inRows;
         this.underWay += taken - counted;
         counted = taken;
-        if (this.hasStore) this.sinceLook += bytes - inRows;
+        if (this.hasStore) this.underWay += arriving = bytes - inRows;
         return this.hasRoom ? undefined : this.lookAgain();
       },
       rest: () => {
+        written();
         this.underWay -= counted;
         counted = 0;
       },

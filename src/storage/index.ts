@@ -1,3 +1,4 @@
+export { BlobEntity } from './blob.entity.js';
 export { BlobPreview } from './blob-preview.js';
 export { BlobMover, type Moved } from './blob-mover.js';
 export { blobKey, type BlobLocation, BlobMissing, type ByteRange, StoreUnavailable } from './blob-store.js';

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { explainedByDataDir, keptText, OperatorError } from '../config/index.js';
 import type { Database } from '../platform/database/index.js';
-import { blobStatements } from './blobs.queries.js';
 import { DiskBlobStore } from './disk-blob-store.js';
 import { STORE_ID } from './durable-directories.js';
+import { registeredId, registerStore } from './registered-stores.js';
 import { expectUsable } from './unusable-blobs.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -28,7 +28,7 @@ export async function openDiskStore(dataDir: string, database: Database): Promis
  */
 export async function hasDiskStore(dataDir: string, database: Database): Promise<boolean> {
   const directory = join(dataDir, 'blobs');
-  const registered = await registeredId(database);
+  const registered = await registeredId(database, 'disk');
   if (registered === undefined) return false;
   return (await explained(directory, () => idIn(join(directory, STORE_ID)))) === registered;
 }
@@ -42,22 +42,17 @@ export async function hasDiskStore(dataDir: string, database: Database): Promise
  */
 async function expectSameStore(database: Database, directory: string): Promise<void> {
   const path = join(directory, STORE_ID);
-  const registered = await registeredId(database);
+  const registered = await registeredId(database, 'disk');
   if (registered === undefined) {
     const own = await explained(directory, () => keptText(path, randomUUID));
     if (!UUID.test(own)) throw new OperatorError(`${path} is damaged; restore it from a backup of DATA_DIR.`);
-    await database.run(blobStatements.registerStore, ['disk', own]);
+    await registerStore(database, 'disk', own);
   }
-  const expected = registered ?? (await registeredId(database));
+  const expected = registered ?? (await registeredId(database, 'disk'));
   if ((await explained(directory, () => idIn(path))) === expected) return;
   throw new OperatorError(
     `${directory} is not the blob directory that this database belongs to; set DATA_DIR to that one, and let all instances share it.`,
   );
-}
-
-async function registeredId(database: Database): Promise<string | undefined> {
-  const [row] = await database.run<{ id: string }>(blobStatements.storeId, ['disk']);
-  return row?.id;
 }
 
 async function idIn(path: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { type Configuration, OperatorError } from '../config/index.js';
-import type { Database } from '../platform/database/index.js';
+import { type Database, isTransient, runOnParts } from '../platform/database/index.js';
 import type { Background } from '../platform/jobs/index.js';
 import type { Log } from '../platform/log/index.js';
 import { type BlobStore, type StoreLocation, StoreUnavailable } from './blob-store.js';
@@ -33,12 +33,19 @@ export async function openStores(
       return deferred;
     }
   };
-  // A node that is away may have some: the store is opened again when one of them is read.
-  const holds = async (location: StoreLocation): Promise<boolean> =>
-    (await database.runOnParts(blobStatements.anyStored, [location])).length > 0;
+  /** @returns undefined while a node that may have some does not answer */
+  const holds = async (location: StoreLocation): Promise<boolean | undefined> => {
+    const isOnNodes = (await database.parts()).length > 1;
+    try {
+      return (await runOnParts(database, blobStatements.anyStored, [location])).length > 0;
+    } catch (error) {
+      if (!isOnNodes || !isTransient(error)) throw error;
+      return undefined;
+    }
+  };
 
   if (configuration.hasS3) {
-    const disk = (await holds('disk')) ? await openOrDefer('disk') : undefined;
+    const disk = (await holds('disk')) ? await openOrDefer('disk') : undefined; // else when a blob is read from there
     const isDiskOurs = (): Promise<boolean> => hasDiskStore(configuration.dataDir, database);
     return new BlobStores(await openOrDefer('s3'), open, disk, isDiskOurs);
   }

@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Clock } from '../platform/clock/index.js';
 import { Database, type Part, type Parameter, type Statement, type Tx } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
+import { BlobLeftover } from './blob-leftover.entity.js';
 import { blobKey, type StoreLocation } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, SweepLease, type SweepCounts } from './blob-sweeper.js';
+import { orphanedCopyStatements } from './blobs.queries.js';
 import { ByteRemover } from './byte-remover.js';
-import { orphanedCopyStatements } from './orphaned-copies.queries.js';
 
 /** Bytes in a store that no row of `blobs` refers to at that location. */
 export interface OrphanedCopy {
@@ -43,22 +46,31 @@ export class OrphanedCopies {
     private readonly remover: ByteRemover,
     private readonly clock: Clock,
     private readonly log: Log,
+    @InjectRepository(BlobLeftover) private readonly leftovers: Repository<BlobLeftover>,
   ) {}
 
   /** Records a copy before it is made. Returns false if there is one already, which must be deleted first. */
   async announce(copy: OrphanedCopy): Promise<boolean> {
-    const until = this.after(STAGED_FOR_MS);
-    return (await this.database.run(orphanedCopyStatements.announce, [...idsOf(copy), until])).length > 0;
+    const inserted = await this.leftovers
+      .createQueryBuilder()
+      .insert()
+      .values({ ...keyOf(copy), state: 'copying', notBefore: this.after(STAGED_FOR_MS) })
+      .orIgnore()
+      .returning('id')
+      .execute();
+    return (inserted.raw as unknown[]).length > 0;
   }
 
   /** Call this in the transaction that points the row to the copy. Returns false if the sweeper has taken the copy. */
   async adopt(tx: Tx, copy: OrphanedCopy): Promise<boolean> {
-    return (await tx.run(orphanedCopyStatements.adopt, idsOf(copy))).length > 0;
+    return deleteRecord(tx.manager.getRepository(BlobLeftover), copy);
   }
 
   /** Call this in the same transaction: marks what the row referred to before for deletion after a grace period. */
   async leave(tx: Tx, original: OrphanedCopy): Promise<void> {
-    await tx.run(orphanedCopyStatements.leave, [...idsOf(original), this.after(GRACE_MS)]);
+    const left = { ...keyOf(original), state: 'dying', notBefore: this.after(GRACE_MS) } as const;
+    // An existing record was marked for deletion just as a row started to refer to the copy, and was never claimed.
+    await tx.manager.getRepository(BlobLeftover).upsert(left, ['location', 'workspaceId', 'id']);
   }
 
   /** Marks unknown bytes for deletion by the sweep. Returns false if a row refers to them, or they are recorded already. */
@@ -77,11 +89,11 @@ export class OrphanedCopies {
   /** Cleans up after a failed copy: deletes what it has written, and nothing else. */
   async giveUp(copy: OrphanedCopy, written: Written): Promise<void> {
     if (written === 'nothing') {
-      await this.database.run(orphanedCopyStatements.adopt, idsOf(copy));
+      await deleteRecord(this.leftovers, copy);
       return;
     }
-    const goesAt = this.after(written === 'some' ? 0 : STAGED_FOR_MS);
-    await this.database.run(orphanedCopyStatements.giveUp, [...idsOf(copy), goesAt]);
+    const notBefore = this.after(written === 'some' ? 0 : STAGED_FOR_MS);
+    await this.leftovers.update({ ...keyOf(copy), state: 'copying' }, { state: 'dying', notBefore });
   }
 
   /**
@@ -90,7 +102,7 @@ export class OrphanedCopies {
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
     const tally = { gone: 0, stuck: 0 };
-    await this.database.onParts((part) => this.sweepPart(part, now, tally, signal));
+    for (const part of await this.database.parts()) await this.sweepPart(part, now, tally, signal);
     return tally;
   }
 
@@ -151,6 +163,16 @@ export class OrphanedCopies {
   private after(ms: number): Date {
     return new Date(this.clock.now().getTime() + ms);
   }
+}
+
+/** Returns whether there was one that no sweeper has taken. */
+async function deleteRecord(leftovers: Repository<BlobLeftover>, copy: OrphanedCopy): Promise<boolean> {
+  const { affected } = await leftovers.delete({ ...keyOf(copy), state: 'copying' });
+  return affected === 1;
+}
+
+function keyOf({ location, workspaceId, id }: OrphanedCopy): OrphanedCopy {
+  return { location, workspaceId, id };
 }
 
 function idsOf({ location, workspaceId, id }: OrphanedCopy): string[] {

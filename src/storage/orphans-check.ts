@@ -4,7 +4,7 @@ import type { Examination, Finding } from '../platform/doctor/index.js';
 import { blobKey, type BlobLocation, type BlobStore, idsIn, type StoredObject } from './blob-store.js';
 import { BlobStores } from './blob-stores.js';
 import { STAGED_FOR_MS } from './blob-sweeper.js';
-import { doctorStatements } from './doctor.queries.js';
+import { doctorStatements } from './blobs.queries.js';
 import { hasWhole } from './hashed-body.js';
 import { OrphanedCopies, type OrphanedCopy } from './orphaned-copies.js';
 

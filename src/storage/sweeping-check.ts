@@ -3,7 +3,7 @@ import { Database } from '../platform/database/index.js';
 import type { Examination, Finding } from '../platform/doctor/index.js';
 import { STAGED_FOR_MS, SWEEP_EVERY_MS } from './blob-sweeper.js';
 import { BlobUpkeep } from './blob-upkeep.js';
-import { doctorStatements } from './doctor.queries.js';
+import { doctorStatements } from './blobs.queries.js';
 
 /** Several sweeps have run without effect. */
 const OVERDUE_MS = 3 * SWEEP_EVERY_MS;

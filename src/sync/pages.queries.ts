@@ -3,7 +3,7 @@ import { ofOpenWorkspace } from '../access/guards/index.js';
 
 /** Mirrors the API field by field. Paths are base64url and hashes are hex, so nothing needs escaping. */
 const CHANGE = `
-  '{"encryptedPath":"' || encrypted_path || '","action":"' || action || '","contentHash":"' || content_hash ||
+  '{"encryptedPath":"' || path || '","action":"' || action || '","contentHash":"' || content_hash ||
   '","encryptedSize":' || encrypted_size || ',"version":' || version || ',"changedAt":"' || ${instantText('changed_at')} ||
   '","changedByDevice":' || coalesce(to_json(changed_by_device)::text, 'null') || '}'`;
 
@@ -25,13 +25,13 @@ const filesPage =
   (condition: string, item: string) =>
   (access: (first: number) => string): string => `
   SELECT w.head_cursor AS "headCursor", page.*, (
-    SELECT true FROM files WHERE workspace_id = $1 AND ${condition} AND id > page.last::uuid ORDER BY id LIMIT 1
+    SELECT true FROM {files} WHERE workspace_id = $1 AND ${condition} AND id > page.last::uuid ORDER BY id LIMIT 1
   ) IS NOT NULL AS "hasMore"
-  FROM workspaces w
+  FROM {workspaces} w
   CROSS JOIN LATERAL (
     SELECT max(id::text COLLATE "C") AS last, ${inOrder(item, 'id')}
     FROM (
-      SELECT * FROM files WHERE workspace_id = $1 AND ${condition} AND id > $2 ORDER BY id LIMIT $3
+      SELECT * FROM {files} WHERE workspace_id = $1 AND ${condition} AND id > $2 ORDER BY id LIMIT $3
     ) rows
   ) page
   WHERE w.id = $1 AND ${access(4)}`;
@@ -49,19 +49,15 @@ export const pageStatements = {
   /** The same for soft-deleted files. */
   trash: ofOpenWorkspace('pages.trash', filesPage('is_deleted', TRASHED_FILE)),
 
-  /** The path is looked up per row instead of joined, as in `sync.pull`. */
   pull: ofOpenWorkspace(
     'pages.pull',
     (access) => `SELECT w.head_cursor AS "headCursor", w.compaction_floor AS "compactionFloor", page.*, (
-       SELECT true FROM changes WHERE workspace_id = $1 AND cursor > page.last ORDER BY cursor LIMIT 1
+       SELECT true FROM {changes} WHERE workspace_id = $1 AND cursor > page.last ORDER BY cursor LIMIT 1
      ) IS NOT NULL AS "hasMore"
-     FROM workspaces w
+     FROM {workspaces} w
      CROSS JOIN LATERAL (
        SELECT min(cursor) AS first, max(cursor) AS last, ${inOrder(CHANGE, 'cursor')}
-       FROM (
-         SELECT c.*, (SELECT f.encrypted_path FROM files f WHERE f.workspace_id = $1 AND f.id = c.file_id) AS encrypted_path
-         FROM changes c WHERE c.workspace_id = $1 AND c.cursor > $2 ORDER BY c.cursor LIMIT $3
-       ) rows
+       FROM (SELECT * FROM {changes} WHERE workspace_id = $1 AND cursor > $2 ORDER BY cursor LIMIT $3) rows
      ) page
      WHERE w.id = $1 AND ${access(4)}`,
   ),

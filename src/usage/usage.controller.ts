@@ -3,7 +3,6 @@ import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes } from '../acc
 import { arrayOf, COUNT, Documented, json, named, objectOf, UUID } from '../api-docs/index.js';
 import { STORAGE_USAGE, StorageQuota, storageUsageWire, type StorageUsageWire } from '../assets/index.js';
 import { DocumentQuota, type WorkspaceUsage } from '../files/index.js';
-import { WorkspaceCatalogue } from '../workspaces/index.js';
 
 interface UsageWire {
   documents: DocumentUsageWire;
@@ -44,8 +43,7 @@ const USAGE_DOCS = {
       summary: 'Get the storage use and quotas of the account',
       description:
         'Documents count the bytes of all versions that are kept, each blob once. `files` counts live files. A token ' +
-        'that is bound to a workspace gets only that workspace, and the totals of the account. While one of the workspaces is ' +
-        'out of reach, this is 503: a sum without it would be wrong.',
+        'that is bound to a workspace gets only that workspace, and the totals of the account.',
       answers: {
         200: json(
           'the use of documents by workspace, and of assets',
@@ -62,14 +60,12 @@ export class UsageController {
   constructor(
     private readonly documents: DocumentQuota,
     private readonly assets: StorageQuota,
-    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   @Get()
   @BoundTokensToo('shows only its workspace, and the account totals that limit its uploads')
   @Scopes('documents:read', 'documents:write')
   async get(@CurrentPrincipal() { userId, workspaceId }: Principal): Promise<UsageWire> {
-    await this.catalogue.refuseAway(userId); // clients take the sum for the whole
     const { usedBytes, quotaBytes, workspaces } = await this.documents.usage(userId, workspaceId);
     return {
       documents: { usedBytes, quotaBytes, workspaces: workspaces.map(workspaceUsageWire) },

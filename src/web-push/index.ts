@@ -1,2 +1,3 @@
+export { StoredSubscription } from './push-subscription.entity.js';
 export { WebPushModule } from './web-push.module.js';
 export { generateVapidKeys, WebPush } from './web-push.service.js';

@@ -1,9 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Not, Repository } from 'typeorm';
+import { UserEntity } from '../auth/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, isUnanswered, type Part } from '../platform/database/index.js';
-import { queueStatements } from './push-queue.queries.js';
+import { Database, type Part } from '../platform/database/index.js';
 import { Log } from '../platform/log/index.js';
+import { StoredSubscription } from './push-subscription.entity.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
+import { pushQueueStatements } from './web-push.queries.js';
 
 /** The minimum interval between pushes to a device for one workspace. */
 const WINDOW_MS = 30_000;
@@ -42,72 +46,58 @@ export interface ClaimedPush extends PushMessage {
 @Injectable()
 export class PushQueue {
   constructor(
+    @InjectRepository(StoredSubscription) private readonly subscriptions: Repository<StoredSubscription>,
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {}
 
-  async mark(announcements: readonly Announcement[]): Promise<void> {
-    if (!this.database.isDistributed) return this.markTogether(announcements);
-    // Rows cannot be locked on several nodes at once.
-    for (const id of new Set(announcements.map(({ workspaceId }) => workspaceId))) {
-      const ofOne = announcements.filter(({ workspaceId }) => workspaceId === id);
-      await this.database.unlessAway(() => this.markTogether(ofOne), undefined);
-    }
+  /** The part that has the subscriptions of a workspace; '' on one server. */
+  async partOf(workspaceId: string): Promise<string> {
+    return (await this.database.placeOf(workspaceId)).id;
   }
 
-  private async markTogether(announcements: readonly Announcement[]): Promise<void> {
-    await this.database.run(queueStatements.mark, [
-      announcements.map(({ workspaceId }) => workspaceId),
-      announcements.map(({ type }) => type),
-      announcements.map(({ by }) => by ?? null),
-      this.clock.now(),
-    ]);
+  /** @param announcements of one part */
+  async mark(announcements: readonly Announcement[]): Promise<void> {
+    const workspaces = announcements.map(({ workspaceId }) => workspaceId);
+    const [first] = workspaces;
+    if (first === undefined) return;
+    const types = announcements.map(({ type }) => type);
+    const devices = announcements.map(({ by }) => by ?? null);
+    const values = [workspaces, types, devices, this.clock.now()];
+    await this.database.workspaceTransaction(first, (tx) => tx.run(pushQueueStatements.mark, values));
   }
 
   /**
    * Up to `limit` pushes that are due, to be sent only by the caller; at most `ofOneOwner` per owner, including those that the
-   * caller already has in progress. Empty when all due pushes belong to owners at that limit.
+   * caller already has in progress, and none per suspended owner. Empty when all due pushes belong to owners at that limit.
    */
   async claim(
     limit: number,
     ofOneOwner: number,
     underWay: ReadonlyMap<string, number>,
   ): Promise<ClaimedPush[]> {
-    if (!this.database.isDistributed) return this.claimIn(this.database, limit, ofOneOwner, underWay);
-    const suspended = await this.database.run<{ id: string }>(queueStatements.suspendedOwners, []);
     const busy = new Map(underWay);
-    for (const { id } of suspended) busy.set(id, ofOneOwner);
+    const suspended = { select: { id: true }, where: { suspendedAt: Not(IsNull()) } } as const;
+    for (const { id } of await this.users.find(suspended)) busy.set(id, ofOneOwner);
     const claimed: ClaimedPush[] = [];
     const faults: Error[] = [];
-    const claims = this.database.onParts(async (part) => {
-      if (claimed.length >= limit) return;
+    for (const part of await this.database.parts()) {
+      if (claimed.length >= limit) break;
       try {
         const pushes = await this.claimIn(part, limit - claimed.length, ofOneOwner, busy);
         for (const { ownerId } of pushes) busy.set(ownerId, (busy.get(ownerId) ?? 0) + 1);
         claimed.push(...pushes);
       } catch (error) {
-        if (isUnanswered(error)) throw error; // perhaps of a node that is away
-        faults.push(error as Error); // such as a full disk: the other parts go on
+        faults.push(error as Error);
       }
-    });
-    await claims.catch((error: unknown) => faults.push(error as Error));
-    const [err] = faults;
-    if (err !== undefined) {
-      // Nobody else sends what was claimed.
-      if (claimed.length === 0) throw err;
-      this.log.warn({ err }, 'could not claim pushes on all nodes');
     }
-    return claimed.length === 0 ? [] : this.withoutDeleted(claimed);
-  }
-
-  /** Asked after the claim, so that nothing is sent once a deletion is committed. */
-  private async withoutDeleted(claimed: readonly ClaimedPush[]): Promise<ClaimedPush[]> {
-    const workspaces = claimed.map(({ workspaceId }) => workspaceId);
-    const devices = claimed.map(({ deviceId }) => deviceId);
-    const rows = await this.database.run<{ place: number }>(queueStatements.deleted, [workspaces, devices]);
-    const deleted = new Set(rows.map(({ place }) => place));
-    return claimed.filter((_, index) => !deleted.has(index));
+    const [err] = faults;
+    if (err === undefined) return claimed;
+    if (claimed.length === 0) throw err;
+    this.log.warn({ err }, 'could not claim pushes on all nodes'); // nobody else sends what was claimed
+    return claimed;
   }
 
   private claimIn(
@@ -117,7 +107,7 @@ export class PushQueue {
     underWay: ReadonlyMap<string, number>,
   ): Promise<ClaimedPush[]> {
     const now = this.clock.now();
-    return part.run<ClaimedPush>(queueStatements.claim, [
+    return part.run<ClaimedPush>(pushQueueStatements.claim, [
       now,
       limit,
       later(now, WINDOW_MS),
@@ -131,21 +121,24 @@ export class PushQueue {
 
   /** Resets claimed pushes that turned out to be unnecessary. */
   async release(workspaceId: string, deviceIds: readonly string[]): Promise<void> {
-    await this.database.run(queueStatements.release, [workspaceId, deviceIds, this.clock.now()]);
+    await this.database.run(pushQueueStatements.release, [workspaceId, deviceIds, this.clock.now()]);
   }
 
   /** Stores the result in the subscription, unless it has been replaced meanwhile. */
   async settle(push: ClaimedPush, result: PushResult): Promise<void> {
-    const used = [push.workspaceId, push.deviceId, push.endpoint, push.p256dh, push.auth];
-    if (result.outcome === 'gone') await this.database.run(queueStatements.gone, used);
+    const { workspaceId, deviceId, endpoint, p256dh, auth } = push;
+    const used = { workspaceId, deviceId, endpoint, p256dh, auth };
+    if (result.outcome === 'gone') await this.subscriptions.delete(used);
     if (result.outcome === 'delivered' && push.failures > 0)
-      await this.database.run(queueStatements.delivered, used);
+      await this.subscriptions.update(used, { failures: 0 });
     if (result.outcome !== 'failed') return;
 
     const isTriedAgain = result.mayRetry && push.failures + 1 < MAX_TRIES;
     const wait = Math.max(WINDOW_MS * 2 ** (push.failures + 1), result.retryAfterMs ?? 0);
     const next = later(this.clock.now(), Math.min(wait, LONGEST_WAIT_MS));
-    await this.database.run(queueStatements.failed, [...used, isTriedAgain ? push.type : null, next]);
+    const of = [workspaceId, deviceId, endpoint, p256dh, auth];
+    const values = [...of, isTriedAgain ? push.type : null, next];
+    await this.database.run(pushQueueStatements.failed, values);
   }
 }
 

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { UserEntity } from '../auth/index.js';
 import { DevicesModule } from '../devices/index.js';
 import { Database } from '../platform/database/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
@@ -7,13 +9,15 @@ import { PushDispatcher } from './push-dispatcher.js';
 import { PushQueue } from './push-queue.js';
 import { PushSender } from './push-sender.js';
 import { PushSubscriptionsController } from './push-subscriptions.controller.js';
-import { PushSubscriptions, pushSubscriptionStatements } from './push-subscriptions.service.js';
+import { StoredSubscription } from './push-subscription.entity.js';
+import { PushSubscriptions } from './push-subscriptions.service.js';
+import { pushSubscriptionStatements } from './web-push.queries.js';
 import { WebPush } from './web-push.service.js';
 
 const PURGE_BATCH = 1000;
 
 @Module({
-  imports: [WorkspacesModule, DevicesModule],
+  imports: [WorkspacesModule, DevicesModule, TypeOrmModule.forFeature([StoredSubscription, UserEntity])],
   controllers: [PushSubscriptionsController],
   providers: [
     PushDispatcher,

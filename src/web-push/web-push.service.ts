@@ -139,11 +139,20 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     this.working = undefined;
   }
 
+  /** Announcements that cannot be marked wait for the next round; a node that does not answer delays only its own. */
   private async noteAnnounced(): Promise<void> {
-    const noted = [...this.announced];
-    if (noted.length === 0) return;
-    await this.queue.mark(noted.map(([, announcement]) => announcement));
-    for (const [key, announcement] of noted)
-      if (this.announced.get(key) === announcement) this.announced.delete(key);
+    const byPart = new Map<string, [string, Announcement][]>();
+    for (const noted of this.announced) {
+      const part = await this.queue.partOf(noted[1].workspaceId);
+      const ofPart = byPart.get(part);
+      if (ofPart) ofPart.push(noted);
+      else byPart.set(part, [noted]);
+    }
+    for (const noted of byPart.values())
+      await this.log.bestEffort('mark pushes', async () => {
+        await this.queue.mark(noted.map(([, announcement]) => announcement));
+        for (const [key, announcement] of noted)
+          if (this.announced.get(key) === announcement) this.announced.delete(key);
+      });
   }
 }

@@ -1,6 +1,6 @@
-export { type Debt, OwedToNodes } from './owed-to-nodes.js';
 export { type DeletedWorkspace } from './purge-queue.js';
-export { WorkspaceCatalogue } from './workspace-catalogue.js';
+export { type LockedWorkspace, lockWorkspaceRow } from './lock-workspace.js';
+export { liveWorkspaceIds } from './live-workspaces.js';
 export { WorkspaceDeletion } from './workspace-deletion.js';
 export { WorkspaceEntity } from './workspace.entity.js';
 export { WorkspacePurge } from './workspace-purge.js';

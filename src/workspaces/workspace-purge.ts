@@ -5,12 +5,16 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, MoreThan, Not, Repository } from 'typeorm';
 import { BlobSweeper } from '../storage/index.js';
 import { Clock, drained } from '../platform/clock/index.js';
-import { BEFORE_ALL_IDS, BOUND_TABLES, Database, type Part, statement } from '../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, pagesById, runOnParts } from '../platform/database/index.js';
 import { Background } from '../platform/jobs/index.js';
 import { Log, requestScope } from '../platform/log/index.js';
 import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';
+import { WorkspaceEntity } from './workspace.entity.js';
+import { purgeStatements } from './workspaces.queries.js';
 
 /** Deletes a bounded number of a deleted workspace's rows; returns how many it deleted, 0 when none is left. */
 export type PurgeStep = (workspaceId: string) => Promise<number>;
@@ -18,34 +22,7 @@ export type PurgeStep = (workspaceId: string) => Promise<number>;
 const LOOK_AGAIN_MS = 60_000;
 const TAKEN_UP_AT_ONCE = 1000;
 
-/** The oldest of each user first, so that the thousands of one user do not hide the few of another. */
-const deleted = statement(
-  'workspaces.deleted',
-  `SELECT id, "userId" FROM (
-     SELECT id, user_id AS "userId", deleted_at, row_number() OVER (PARTITION BY user_id ORDER BY deleted_at) AS place
-     FROM workspaces WHERE deleted_at IS NOT NULL
-   ) d ORDER BY place, deleted_at LIMIT $1`,
-);
-const deletedAbove = statement(
-  'workspaces.deleted_above',
-  `SELECT id, user_id AS "userId" FROM workspaces WHERE deleted_at IS NOT NULL AND id > $1 ORDER BY id LIMIT $2`,
-);
-const countDeleted = statement(
-  'workspaces.count_deleted',
-  'SELECT count(*) AS workspaces FROM workspaces WHERE deleted_at IS NOT NULL',
-);
-/** The rows of tables that stay with the accounts where workspaces are on other nodes: no foreign key deletes them there. */
-const removeBound = BOUND_TABLES.map((table) =>
-  statement(`workspaces.remove_${table}`, `DELETE FROM ${table} WHERE workspace_id = $1`, {
-    isOfWorkspace: false,
-  }),
-);
-const removeRow = statement(
-  'workspaces.remove_row',
-  `DELETE FROM workspaces w WHERE id = $1 AND deleted_at IS NOT NULL
-     AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.workspace_id = w.id)
-   RETURNING id`,
-);
+const IS_DELETED = { deletedAt: Not(IsNull()) };
 
 /**
  * Purges deleted workspaces in the background, one bounded batch at a time, so that many deletions cannot exhaust the pool. Users
@@ -71,6 +48,7 @@ export class WorkspacePurge
     private readonly clock: Clock,
     private readonly background: Background,
     private readonly log: Log,
+    @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
   ) {}
 
   /** Registers a step for a module's own rows of workspaces, during set-up; blobs and the workspace row are deleted last. */
@@ -98,7 +76,9 @@ export class WorkspacePurge
   @Interval(LOOK_AGAIN_MS)
   async resume(): Promise<void> {
     await this.log.bestEffort('look for deleted workspaces', async () => {
-      for (const workspace of await this.database.runOnParts<DeletedWorkspace>(deleted, [TAKEN_UP_AT_ONCE]))
+      for (const workspace of await runOnParts<DeletedWorkspace>(this.database, purgeStatements.deleted, [
+        TAKEN_UP_AT_ONCE,
+      ]))
         this.begin(workspace);
     });
   }
@@ -108,19 +88,16 @@ export class WorkspacePurge
    * delete, which are left for later, do not block the others.
    */
   async finish(): Promise<{ purged: number; left: number }> {
-    const before = await this.countDeleted();
-    await this.database.onParts((part) => this.finishPart(part));
-    const left = await this.countDeleted();
-    return { purged: Math.max(before - left, 0), left };
-  }
-
-  private async finishPart(part: Part): Promise<void> {
-    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined && !this.isStopping;) {
-      const page: DeletedWorkspace[] = await part.run(deletedAbove, [above, TAKEN_UP_AT_ONCE]);
+    const before = await this.workspaces.countBy(IS_DELETED);
+    for await (const page of pagesById(BEFORE_ALL_IDS, TAKEN_UP_AT_ONCE, (above) =>
+      this.deletedAbove(above),
+    )) {
       for (const workspace of page) this.begin(workspace);
       await this.idle();
-      above = page.at(-1)?.id;
+      if (this.isStopping) break;
     }
+    const left = await this.workspaces.countBy(IS_DELETED);
+    return { purged: Math.max(before - left, 0), left };
   }
 
   /** Resolves when no purge is running. */
@@ -138,9 +115,13 @@ export class WorkspacePurge
     await this.draining;
   }
 
-  private async countDeleted(): Promise<number> {
-    const counts = await this.database.runOnParts<{ workspaces: number }>(countDeleted, []);
-    return counts.reduce((sum, { workspaces }) => sum + workspaces, 0);
+  private deletedAbove(id: string): Promise<DeletedWorkspace[]> {
+    return this.workspaces.find({
+      select: { id: true, userId: true },
+      where: { ...IS_DELETED, id: MoreThan(id) },
+      order: { id: 'ASC' },
+      take: TAKEN_UP_AT_ONCE,
+    });
   }
 
   /** Restarts also for a workspace that was queued after the last check of the queue, before the run has ended. */
@@ -182,9 +163,10 @@ export class WorkspacePurge
       return true;
     }
     if (first > 0) return true;
-    if (this.database.isDistributed)
-      for (const one of removeBound) await this.database.run(one, [workspaceId]);
-    await this.database.run(removeRow, [workspaceId]);
+    await this.database.workspaceTransaction(workspaceId, async (tx) => {
+      await tx.run(purgeStatements.lockRow, [workspaceId]);
+      await tx.run(purgeStatements.removeRow, [workspaceId]);
+    });
     return false;
   }
 }

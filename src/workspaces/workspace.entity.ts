@@ -6,29 +6,46 @@ export class WorkspaceEntity {
   id: string;
 
   /** Null once the owner's account has been deleted, and the workspace with it (constraint workspaces_owner). */
-  @Column('uuid', { name: 'user_id', nullable: true })
+  @Column('uuid', { nullable: true })
   userId: string | null;
 
   @Column('text')
   name: string;
 
-  @Column('text', { name: 'encryption_salt', nullable: true })
+  @Column('text', { nullable: true })
   encryptionSalt: string | null;
 
-  @Column('text', { name: 'verification_hash', nullable: true })
+  @Column('text', { nullable: true })
   verificationHash: string | null;
 
-  @Column('text', { name: 'verification_salt', nullable: true })
+  @Column('text', { nullable: true })
   verificationSalt: string | null;
 
-  @Column('timestamptz', { name: 'created_at' })
+  /** Of the last change in the log. */
+  @Column('bigint')
+  headCursor: number;
+
+  @Column('bigint')
+  liveFiles: number;
+
+  /** Null until the log has been compacted. */
+  @Column('bigint', { nullable: true })
+  compactionFloor: number | null;
+
+  @Column('timestamptz')
   createdAt: Date;
 
-  @Column('timestamptz', { name: 'updated_at' })
+  @Column('timestamptz')
   updatedAt: Date;
 
-  @Column('timestamptz', { name: 'deleted_at', nullable: true })
+  @Column('timestamptz', { nullable: true })
   deletedAt: Date | null;
+
+  @Column('bigint')
+  assetsRevision: number;
+
+  @Column('bigint')
+  documentBytes: number;
 }
 
 /** A workspace that is not deleted. */

@@ -5,9 +5,6 @@ import { AuthModule } from '../auth/index.js';
 import { NightlyJobs } from '../platform/jobs/index.js';
 import { Queues } from '../platform/limits/index.js';
 import { BillingModule } from '../billing/index.js';
-import { OwedDeletions } from './owed-deletions.js';
-import { OwedToNodes } from './owed-to-nodes.js';
-import { WorkspaceCatalogue } from './workspace-catalogue.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { WorkspaceEntity } from './workspace.entity.js';
 import { WorkspacePurge } from './workspace-purge.js';
@@ -18,24 +15,8 @@ import { Workspaces } from './workspaces.service.js';
 @Module({
   imports: [AccessModule, AuthModule, BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
   controllers: [WorkspacesController],
-  providers: [
-    OwedDeletions,
-    OwedToNodes,
-    WorkspaceCatalogue,
-    WorkspaceDeletion,
-    WorkspacePurge,
-    Workspaces,
-    WorkspacesOfUser,
-  ],
-  exports: [
-    AccessModule,
-    OwedToNodes,
-    WorkspaceCatalogue,
-    WorkspaceDeletion,
-    WorkspacePurge,
-    Workspaces,
-    WorkspacesOfUser,
-  ],
+  providers: [WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+  exports: [AccessModule, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
 })
 export class WorkspacesModule {
   constructor(jobs: NightlyJobs, purge: WorkspacePurge, queues: Queues) {

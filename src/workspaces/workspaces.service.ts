@@ -8,10 +8,8 @@ import type { Principal } from '../access/index.js';
 import { equalSecrets } from '../auth/index.js';
 import type { Acting } from '../audit/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, statement } from '../platform/database/index.js';
 import { asName, BadRequest, Conflict, IsName, NAME_RULE, NotFound } from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
-import { WorkspaceCatalogue } from './workspace-catalogue.js';
 import { WorkspaceDeletion } from './workspace-deletion.js';
 import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
 
@@ -46,16 +44,6 @@ export class VerifyPasswordRequest {
   verificationHash: string;
 }
 
-/** Null leaves a column as it is; with a salt ($3), only a workspace without encryption is changed. */
-const change = statement(
-  'workspaces.change',
-  `UPDATE workspaces
-   SET name = coalesce($2, name), encryption_salt = coalesce($3, encryption_salt),
-       verification_hash = coalesce($4, verification_hash), verification_salt = coalesce($5, verification_salt), updated_at = $6
-   WHERE id = $1 AND deleted_at IS NULL AND ($3::text IS NULL OR encryption_salt IS NULL)
-   RETURNING id`,
-);
-
 type Changed = Partial<Record<'name' | 'encryptionSalt' | 'verificationHash' | 'verificationSalt', string>>;
 
 const PASSWORD_TRIES_PER_MINUTE = 10;
@@ -72,8 +60,6 @@ export class Workspaces {
     private readonly deletion: WorkspaceDeletion,
     private readonly rateLimiter: RateLimiter,
     private readonly clock: Clock,
-    private readonly database: Database,
-    private readonly catalogue: WorkspaceCatalogue,
   ) {}
 
   /**
@@ -122,15 +108,13 @@ export class Workspaces {
 
   /** Returns whether the workspace was there, without encryption where that is to be set up. */
   private async change(id: string, fields: Changed): Promise<boolean> {
-    const { name = null, encryptionSalt = null, verificationHash = null, verificationSalt = null } = fields;
-    const updatedAt = this.clock.now();
-    const values = [id, name, encryptionSalt, verificationHash, verificationSalt, updatedAt];
-    if (!this.database.isDistributed) return (await this.database.run(change, values)).length > 0;
-    return this.database.sharedTransaction(async (tx) => {
-      const changed = await tx.run(change, values);
-      if (changed.length > 0) await this.catalogue.change(tx, id, { name, encryptionSalt, updatedAt });
-      return changed.length > 0;
-    }, id);
+    const where = {
+      id,
+      deletedAt: IsNull(),
+      ...(fields.encryptionSalt !== undefined && { encryptionSalt: IsNull() }),
+    };
+    const { affected } = await this.workspaces.update(where, { ...fields, updatedAt: this.clock.now() });
+    return affected === 1;
   }
 
   /** Whether the hash matches the workspace's; false before set-up. @throws TooManyRequests after ten attempts a minute */

@@ -182,12 +182,12 @@ describe('workspaces on the account page', () => {
       [id, user.id],
     );
     await service.database.query(
-      `WITH file AS (
-         INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-         VALUES ($1, gen_random_uuid(), 'YQ', repeat('a', 64), 1, 10000, now(), now()) RETURNING id
-       ), blob AS (
+      `WITH blob AS (
          INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
          VALUES ($1, gen_random_uuid(), 'live', 'inline', 1, repeat('a', 64), 'x', now()) RETURNING id
+       ), file AS (
+         INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, created_at, updated_at)
+         SELECT $1, gen_random_uuid(), 'YQ', id, repeat('a', 64), 1, 10000, now(), now() FROM blob RETURNING id
        )
        INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, created_at)
        SELECT $1, gen_random_uuid(), file.id, n, blob.id, repeat('a', 64), 1, now() FROM file, blob, generate_series(1, 10000) n`,

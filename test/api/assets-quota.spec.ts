@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import type { Report } from '../../src/admin/report.js';
 import { StorageQuota } from '../../src/assets/index.js';
-import { Database } from '../../src/platform/database/index.js';
+import { Database, statement } from '../../src/platform/database/index.js';
 import { Doctor } from '../../src/platform/doctor/index.js';
 import { adminReport } from '../kit/admin.js';
 import { envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
@@ -195,7 +195,7 @@ describe('a count that is not the sum of the assets', () => {
     await quota.set(assets.user.id, {});
     const below = service.app
       .get(Database)
-      .run({ name: 'test.below', text: 'UPDATE storage_accounts SET used_bytes = -1 WHERE user_id = $1' }, [
+      .run(statement('test.below', 'UPDATE storage_accounts SET used_bytes = -1 WHERE user_id = $1'), [
         assets.user.id,
       ]);
     await expect(below).rejects.toThrow(/check constraint/);

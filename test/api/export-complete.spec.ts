@@ -60,8 +60,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   mail_queue: 'a queue of mails, which have links that are secrets',
   migrations: OF_THE_SERVICE,
   owed_cancellations: 'of accounts that are deleted',
-  owed_deletions: 'of accounts that are deleted',
-  owed_unsubscriptions: 'of devices that are deleted',
   presence: 'who is connected at the moment',
   rate_limits: SHORT_LIVED,
   shared_commits: OF_THE_SERVICE,
@@ -69,7 +67,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   retention_progress: OF_THE_SERVICE,
   retention_queue: OF_THE_SERVICE,
   trusted_time: OF_THE_SERVICE,
-  workspace_catalogue: 'a list of what the workspaces have',
   wrong_passwords: SHORT_LIVED,
 };
 

@@ -917,8 +917,8 @@ describe('GET files, many of them', () => {
   async function withFiles(count: number, pathLength: number): Promise<TestWorkspace> {
     const notes = await workspace();
     await service.database.query(
-      `INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
-       SELECT $1, gen_random_uuid(), rpad(n::text, $3, 'A'), repeat('a', 64), n, 1 + n % 3, n % 10 = 0, now(), now()
+      `INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
+       SELECT $1, gen_random_uuid(), rpad(n::text, $3, 'A'), gen_random_uuid(), repeat('a', 64), n, 1 + n % 3, n % 10 = 0, now(), now()
        FROM generate_series(1, $2::int) n`,
       [notes.id, count, pathLength],
     );

@@ -5,8 +5,9 @@ import supertest from 'supertest';
 import { SchemaCheck } from '../../src/platform/database/index.js';
 import { Shutdown } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
-import { migrations } from '../../src/platform/database/migrations/index.js';
+import { migrations, REPLACED_MIGRATIONS } from '../../src/platform/database/migrations/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { noteMigrations } from '../kit/before-baseline.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import { halfAnUpload } from '../kit/half-upload.js';
 import {
@@ -131,6 +132,13 @@ describe('GET /health/ready', () => {
     });
     await database.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [row!.timestamp, last]);
     await eventuallyReady(200, READY);
+  });
+
+  it('is 200 where the migrations before the baseline are in the list too', async () => {
+    await noteMigrations(database, REPLACED_MIGRATIONS);
+    expect(await service.app.get(SchemaCheck).look()).toBe('ok');
+    await eventuallyReady(200, READY);
+    await database.query('DELETE FROM migrations WHERE name = ANY ($1)', [REPLACED_MIGRATIONS]);
   });
 
   it('is 200 on a schema that a newer version has migrated, so that instances can be replaced one by one', async () => {

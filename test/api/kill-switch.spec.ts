@@ -1,7 +1,9 @@
 import { IncomingMessage } from 'node:http';
-import { Database } from '../../src/platform/database/index.js';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { EventBus } from '../../src/platform/events/index.js';
 import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
+import { StoredMode } from '../../src/platform/kill-switch/kill-switch.entity.js';
 import { AssetFeed } from '../../src/realtime/asset-feed.js';
 import { type Route, ROUTES } from '../contract/routes/route-table.js';
 import { changedTables, checksums } from '../kit/checksums.js';
@@ -220,17 +222,17 @@ describe('down', () => {
 describe('the mode', () => {
   it('is not undone by a late answer of the database', async () => {
     const { app } = other;
-    const [killSwitch, database] = [app.get(KillSwitch), app.get(Database)];
+    const killSwitch = app.get(KillSwitch);
+    const stored = app.get<Repository<StoredMode>>(getRepositoryToken(StoredMode), { strict: false });
     const modes: Mode[] = [];
     killSwitch.onChange((mode) => modes.push(mode));
-    const run = database.run.bind(database);
+    const find = stored.findOneBy.bind(stored);
     let hold: Promise<void> | undefined;
     let letGo = (): void => undefined;
     hold = new Promise((resolve) => (letGo = resolve));
     const asked: Promise<unknown>[] = [];
-    const spy = jest.spyOn(database, 'run').mockImplementation(async (...query: Parameters<typeof run>) => {
-      const answer = run(...query);
-      if (query[0].name !== 'kill_switch.find') return answer;
+    const spy = jest.spyOn(stored, 'findOneBy').mockImplementation(async (where) => {
+      const answer = find(where);
       asked.push(answer);
       const isHeld = hold;
       hold = undefined; // only the first

@@ -1,3 +1,4 @@
+import { getRepositoryToken } from '@nestjs/typeorm';
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { Users } from '../../src/auth/index.js';
@@ -5,6 +6,7 @@ import { loadConfiguration } from '../../src/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { TooManyRequests } from '../../src/platform/http/api-errors.js';
 import { PostgresHitCounter } from '../../src/platform/limits/hit-counter.js';
+import { RateLimit } from '../../src/platform/limits/rate-limit.entity.js';
 import { addressKey } from '../../src/platform/http/index.js';
 import { RateLimiter } from '../../src/platform/limits/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
@@ -370,7 +372,10 @@ describe('two instances', () => {
     const configuration = loadConfiguration({ DATABASE_URL: one.database.url });
     return new RateLimiter(
       configuration,
-      new PostgresHitCounter(one.app.get(Database)),
+      new PostgresHitCounter(
+        one.app.get(Database),
+        one.app.get(getRepositoryToken(RateLimit), { strict: false }),
+      ),
       clock,
       one.app.get(Log),
     );
@@ -476,10 +481,10 @@ describe('RATE_LIMIT_PER_MINUTE=0', () => {
 
 describe('a service with a database of its own', () => {
   const clock = new MovableClock();
-  const untouchable = undefined as unknown as Database;
+  const untouchable = undefined as never;
   const limiter = new RateLimiter(
     loadConfiguration({}),
-    new PostgresHitCounter(untouchable),
+    new PostgresHitCounter(untouchable, untouchable),
     clock,
     undefined as unknown as Log,
   );

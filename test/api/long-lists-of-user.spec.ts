@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
-import { Database, type Statement } from '../../src/platform/database/index.js';
-import { accessTokenStatements } from '../../src/access-tokens/access-tokens.service.js';
-import { deviceStatements } from '../../src/devices/devices.service.js';
-import { workspacesOfUserStatements } from '../../src/workspaces/workspaces-of-user.js';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { AccessToken } from '../../src/auth/access-token.entity.js';
+import { Device } from '../../src/devices/device.entity.js';
+import { WorkspaceEntity } from '../../src/workspaces/workspace.entity.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket } from '../kit/raw-http.js';
 import { threadMs } from '../kit/thread-time.js';
@@ -17,10 +18,13 @@ const ROUNDS = 3;
 const time = (column: string): string =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ${column}`;
 
+type EntityClass = new () => object;
+
 interface ListOfUser {
   readonly key: string;
   readonly path: string;
-  readonly page: Statement;
+  /** The entity whose repository reads a page. */
+  readonly page: EntityClass;
   /** $1: the user, $2: how many. */
   readonly fill: string;
   readonly expected: string;
@@ -30,7 +34,7 @@ const LISTS: ListOfUser[] = [
   {
     key: 'workspaces',
     path: '/api/v1/workspaces',
-    page: workspacesOfUserStatements.page,
+    page: WorkspaceEntity,
     fill: `INSERT INTO workspaces (id, user_id, name, encryption_salt, verification_hash, verification_salt, created_at, updated_at)
            SELECT gen_random_uuid(), $1, 'notes "' || n || '"', salt, salt, salt, now(), now()
            FROM generate_series(1, $2::int) n, LATERAL (SELECT CASE WHEN n % 2 = 0 THEN repeat('ab', 32) END AS salt) s`,
@@ -40,7 +44,7 @@ const LISTS: ListOfUser[] = [
   {
     key: 'tokens',
     path: '/api/v1/auth/tokens',
-    page: accessTokenStatements.page,
+    page: AccessToken,
     fill: `INSERT INTO access_tokens (id, user_id, name, token_hash, scopes, created_at, revoked_at)
            SELECT id, $1, 'cli', sha256(id::text::bytea), '{documents:read,full}', now(), now()
            FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) ids`,
@@ -50,7 +54,7 @@ const LISTS: ListOfUser[] = [
   {
     key: 'devices',
     path: '/api/v1/devices',
-    page: deviceStatements.page,
+    page: Device,
     fill: `INSERT INTO devices (id, user_id, name, platform, created_at)
            SELECT gen_random_uuid(), $1, 'Laptop', 'linux', now() FROM generate_series(1, $2::int)`,
     expected: `SELECT id, name, platform, last_seen_at, ${time('created_at')} FROM devices WHERE user_id = $1 ORDER BY id`,
@@ -72,19 +76,24 @@ async function owner({ fill }: ListOfUser, count: number): Promise<TestUser> {
 
 /** How many pages are read while `work` runs. */
 async function pagesDuring({ page }: ListOfUser, work: () => PromiseLike<unknown>): Promise<number> {
-  const database = service.app.get(Database);
-  const run = database.run.bind(database);
   let pages = 0;
-  database.run = (statement, values) => {
-    if (statement === page) pages++;
-    return run(statement, values);
-  };
+  const restore = watchFind(page, () => pages++);
   try {
     await work();
   } finally {
-    Object.assign(database, { run });
+    restore();
   }
   return pages;
+}
+
+function watchFind(entity: EntityClass, note: () => void): () => void {
+  const repository = service.app.get<Repository<object>>(getRepositoryToken(entity), { strict: false });
+  const find = repository.find.bind(repository);
+  repository.find = (options) => {
+    note();
+    return find(options);
+  };
+  return () => Object.assign(repository, { find });
 }
 
 function ask({ url, token }: TestUser, path: string): Socket {

@@ -1,6 +1,6 @@
 import type supertest from 'supertest';
 import { checkpointStatements } from '../../src/checkpoints/checkpoints.queries.js';
-import { versionStatements } from '../../src/files/versions.service.js';
+import { versionStatements } from '../../src/files/files.queries.js';
 import { Database, type Parameter, type Statement } from '../../src/platform/database/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../kit/index.js';

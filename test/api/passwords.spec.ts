@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { hashPassword } from 'better-auth/crypto';
 import pg from 'pg';
 import supertest from 'supertest';
+import { DataSource } from 'typeorm';
+import { AuthAccount } from '../../src/auth/auth-account.entity.js';
 import { BrowserSessions, PasswordCost, PasswordHasher } from '../../src/auth/index.js';
 import { HASHING_LIMITS } from '../../src/auth/password-hasher.js';
-import { Database } from '../../src/platform/database/index.js';
 import { ExpiredRows } from '../../src/retention/expired-rows.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { BASE_URL, eventually, holdRow, startService, type TestService, TestUser } from '../kit/index.js';
@@ -238,13 +239,13 @@ describe('an outdated hash', () => {
   it('is not put back over a password whose change is committed before the renewal', async () => {
     const old = await signUp(service, 'renewed-after-change');
     await makeOutdated(service, old);
-    const database = service.app.get(Database, { strict: false });
-    const run = database.run.bind(database);
+    const accounts = service.app.get(DataSource).getRepository(AuthAccount);
+    const update = accounts.update.bind(accounts);
     const renewals: (() => void)[] = [];
-    jest.spyOn(database, 'run').mockImplementation(async (statement, values) => {
-      if (statement.name === 'sign_in_passwords.renew')
-        await new Promise<void>((resolve) => renewals.push(resolve));
-      return run(statement, values);
+    // The change itself is made with the repository of its transaction.
+    jest.spyOn(accounts, 'update').mockImplementation(async (...values) => {
+      await new Promise<void>((resolve) => renewals.push(resolve));
+      return update(...values);
     });
     const signedIn = signIn(service, old.email, PASSWORD).then((answer) => answer);
     await eventually(() => expect(renewals).toHaveLength(1));

@@ -40,12 +40,12 @@ async function workspaceWith(...encryptedPaths: string[]): Promise<TestWorkspace
 async function fill(notes: TestWorkspace, count: number): Promise<string[]> {
   const rows = await service.database.query<{ path: string }>(
     `WITH added AS (
-       INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-       SELECT $1, gen_random_uuid(), 'file-' || n, $3, 1, 1, now(), now() FROM generate_series(1, $2::int) n
+       INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, created_at, updated_at)
+       SELECT $1, gen_random_uuid(), 'file-' || n, gen_random_uuid(), $3, 1, 1, now(), now() FROM generate_series(1, $2::int) n
        RETURNING id, encrypted_path
      ), logged AS (
-       INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
-       SELECT $1, row_number() OVER (), id, 'upsert', $3, 1, 1, now(), 'laptop' FROM added
+       INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
+       SELECT $1, row_number() OVER (), id, encrypted_path, 'upsert', $3, 1, 1, now(), 'laptop' FROM added
      ), head AS (UPDATE workspaces SET head_cursor = $2, live_files = $2 WHERE id = $1)
      SELECT encrypted_path AS path FROM added`,
     [notes.id, count, sha256('x')],

@@ -76,8 +76,8 @@ describe('GET /api/v1/workspaces/:id/trash', () => {
   it('reads a page by its index alone, however many live files come before it', async () => {
     const { id, user } = workspace;
     await service.database.query(
-      `INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
-       SELECT $1, (lpad(to_hex(i), 8, '0') || '-0000-4000-8000-000000000000')::uuid, 'p' || i, repeat('a', 64), 1, 1, i > 20000, now(), now()
+      `INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
+       SELECT $1, (lpad(to_hex(i), 8, '0') || '-0000-4000-8000-000000000000')::uuid, 'p' || i, gen_random_uuid(), repeat('a', 64), 1, 1, i > 20000, now(), now()
        FROM generate_series(1, 20020) i`,
       [id],
     );

@@ -1,4 +1,4 @@
-import { FILL_CATALOGUE, knownStatements, type Parameter } from '../../src/platform/database/index.js';
+import { knownStatements, type Parameter } from '../../src/platform/database/index.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 
 /** In a minute that no test crosses. */
@@ -6,23 +6,12 @@ const NOW = new Date();
 const GRACE_DAYS = 7;
 
 let service: TestService;
-let alice: TestUser;
-let bob: TestUser;
-let workspaceId: string;
 let users = 0;
 
 const newUser = (): Promise<TestUser> => service.user(`user${users++}`);
 
 beforeAll(async () => {
   service = await startService();
-  alice = await service.user('alice');
-  bob = await service.user('bob');
-  workspaceId = (await alice.workspace()).id;
-  await alice.workspace();
-  await bob.workspace();
-  const gone = await alice.workspace();
-  await alice.delete(gone.path).expect(200);
-  for (const sql of FILL_CATALOGUE) await service.database.query(sql);
 });
 afterAll(() => service.close());
 
@@ -35,31 +24,21 @@ const named = (name: string) => {
 const rowsOf = (sql: string, values: readonly Parameter[]): Promise<object[]> =>
   service.database.query<object>(sql, [...values]);
 
-/** The rows of both texts of a statement, on a database where both tables are full. */
-const onBoth = async (name: string, values: readonly Parameter[]): Promise<[object[], object[]]> => {
-  const { text, onNodes } = named(name);
-  return [await rowsOf(text, values), await rowsOf(String(onNodes), values)];
-};
-
 const set = (sql: string, user: TestUser) => service.database.query(sql, [user.id]);
 
 describe('where workspaces are on nodes', () => {
-  it.each([
-    ['workspaces_of_user.page', 2, () => [alice.id, '00000000-0000-0000-0000-000000000000', 10]],
-    ['workspaces_of_user.one', 1, () => [alice.id, workspaceId]],
-    ['workspaces_of_user.among', 1, () => [alice.id, [workspaceId]]],
-    ['workspaces_of_user.one', 0, () => [bob.id, workspaceId]],
-  ])('the catalogue lists what the workspaces themselves do: %s, %i', async (name, count, valuesOf) => {
-    const [own, listed] = await onBoth(name, valuesOf());
-    expect(listed).toEqual(own);
-    expect(listed).toHaveLength(count);
-  });
-
-  it.each(['alice', 'bob'])('the catalogue says who may use a workspace: %s', async (who) => {
-    const user = who === 'alice' ? alice : bob;
-    const [own, listed] = await onBoth('access.caller_state', [user.id, NOW, GRACE_DAYS, workspaceId]);
-    expect(listed).toEqual(own);
-    expect(listed).toMatchObject([{ isUser: true, isOwner: who === 'alice' }]);
+  it('the account says who may use workspaces, and the node of a workspace who owns it', async () => {
+    const [owner, other] = [await newUser(), await newUser()];
+    const { id, path } = await owner.workspace();
+    const callerState = async (user: TestUser): Promise<object[]> =>
+      rowsOf(named('access.caller_state').onNodes, [user.id, NOW, GRACE_DAYS, id]);
+    const state = { isUser: true, isSuspended: false, isSubscriber: true, isOwner: null };
+    for (const user of [owner, other]) expect(await callerState(user)).toEqual([state]);
+    const isOwner = async (user: TestUser): Promise<boolean> =>
+      (await rowsOf(named('access.owned').text, [id, user.id])).length > 0;
+    expect([await isOwner(owner), await isOwner(other)]).toEqual([true, false]);
+    await owner.delete(path).expect(200);
+    expect(await isOwner(owner)).toBe(false);
   });
 
   it.each([
@@ -92,11 +71,11 @@ describe('where workspaces are on nodes', () => {
   });
 
   it('a statement on the node checks the owner and the deletion', async () => {
-    const text = String(named('batches.head').onShard);
+    const text = named('batches.head').onNodes;
     const workspace = await (await newUser()).workspace();
     const values = [workspace.id, workspace.user.id, NOW, GRACE_DAYS];
     expect(await rowsOf(text, values)).toHaveLength(1);
-    expect(await rowsOf(text, [workspace.id, bob.id, NOW, GRACE_DAYS])).toEqual([]);
+    expect(await rowsOf(text, [workspace.id, (await newUser()).id, NOW, GRACE_DAYS])).toEqual([]);
     await workspace.user.delete(workspace.path).expect(200);
     expect(await rowsOf(text, values)).toEqual([]);
   });

@@ -2,7 +2,9 @@ import { createLogger, Log as ServiceLog } from '../../src/platform/log/index.js
 import { createDataSource, Database, StatementLimiter } from '../../src/platform/database/index.js';
 import { versionsToThin } from '../../src/retention/retention-rule.js';
 import { Retention } from '../../src/retention/index.js';
+import { RetentionProgress } from '../../src/retention/retention-progress.entity.js';
 import { RetentionQueue } from '../../src/retention/retention-queue.js';
+import { WorkspaceEntity } from '../../src/workspaces/index.js';
 import {
   type LoggedOperation,
   remainingVersions,
@@ -40,7 +42,11 @@ beforeAll(async () => {
   database = await createDatabase();
   // Neither UTC nor whole hours: a rule that asked the session for its zone would cut its buckets elsewhere.
   await database.query(`ALTER DATABASE ${database.name} SET timezone = 'Australia/Eucla'`);
-  const settings = { poolSize: 2, entities: [], onPoolError: () => undefined };
+  const settings = {
+    poolSize: 2,
+    entities: [RetentionProgress, WorkspaceEntity],
+    onPoolError: () => undefined,
+  };
   own = new Database(
     await createDataSource({ target: database.url, ...settings }).initialize(),
     new StatementLimiter({ atOnce: Infinity }),
@@ -50,6 +56,8 @@ beforeAll(async () => {
     new MovableClock(),
     new ServiceLog(createLogger('silent')),
     new RetentionQueue(own),
+    own.dataSource.getRepository(RetentionProgress),
+    own.dataSource.getRepository(WorkspaceEntity),
   );
   userId = await writeUser(database.query);
 });

@@ -115,7 +115,11 @@ describe('a connection to PostgreSQL that breaks', () => {
       linked.link.heal();
       for (const [index, operation] of all.entries()) {
         expect(isDone(operation.name, answers[index]!)).toBe(false);
-        expect(await operation.landed()).toBe(fault.kind === 'reset' ? 0 : 1);
+        const landed = await operation.landed();
+        expect({ name: operation.name, landed }).toEqual({
+          name: operation.name,
+          landed: fault.kind === 'reset' ? 0 : 1,
+        });
         await expectConverges(operation, false);
       }
       await expectWholePool(linked);

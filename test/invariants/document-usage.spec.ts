@@ -1,8 +1,7 @@
 import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
-import { newId } from '../../src/platform/database/index.js';
 import { UsageCheck } from '../../src/files/usage-check.js';
 import { Retention } from '../../src/retention/index.js';
-import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
+import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { holdRow, holdTable } from '../kit/hold.js';
 import { expectCountedDocuments, expectDenseLogs } from '../kit/oracles.js';
 
@@ -68,74 +67,6 @@ describe('the quota of documents', () => {
     await service.app.get(Retention).run(new Date(service.clock.now().getTime() + 2 * DAY));
     expect(await usedBytes(workspace)).toBe(200);
     await expectCountedDocuments(service.database);
-  });
-});
-
-describe('an instance of an earlier version', () => {
-  it('counts its uploads through put_file and put_files', async () => {
-    const { id, user } = await newWorkspace();
-    const one = [
-      id,
-      'YQ',
-      sha256('a'),
-      1,
-      'old',
-      new Date(),
-      newId(),
-      newId(),
-      newId(),
-      Buffer.from('a'),
-      null,
-      false,
-    ];
-    const [single] = await service.database.query(
-      'SELECT outcome, change_cursor::int AS cursor FROM put_file($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
-      one,
-    );
-    const several = [
-      id,
-      ['Yg', 'Yw'],
-      [sha256('b'), sha256('cc')],
-      [1, 2],
-      ['old', 'old'],
-      [new Date(), new Date()],
-    ];
-    const ids = [
-      [newId(), newId()],
-      [newId(), newId()],
-      [newId(), newId()],
-    ];
-    const many = await service.database.query(
-      'SELECT outcome, change_cursor::int AS cursor FROM put_files($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
-      [...several, ...ids, Buffer.from('bcc'), [1, 2], [null, null], [false, false]],
-    );
-    expect([single, ...many]).toEqual([1, 2, 3].map((cursor) => ({ outcome: 'created', cursor })));
-    const { body } = await user.get('/api/v1/usage').expect(200);
-    expect(body.documents.workspaces).toEqual([{ id, usedBytes: 4, files: 3 }]);
-  });
-
-  it('counts its uploads through put_document, and checks them against the quota', async () => {
-    const { id, user } = await newWorkspace();
-    const upload = (path: string, content: string, ifMatch: string[] | null = null): Promise<unknown[]> =>
-      service.database.query(
-        `SELECT outcome, change_cursor::int AS cursor, used_bytes::int AS "usedBytes"
-         FROM put_document($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-        [
-          ...[id, path, sha256(content), content.length, 'old', new Date(), newId(), newId(), newId()],
-          ...[Buffer.from(content), ifMatch, false, 3, 10],
-        ],
-      );
-    const [cursor, usedBytes] = [null, null];
-    expect(await upload('YQ', 'a')).toEqual([{ outcome: 'created', cursor: 1, usedBytes }]);
-    expect(await upload('YQ', 'bb', [sha256('b')])).toEqual([
-      { outcome: 'precondition_failed', cursor, usedBytes },
-    ]);
-    expect(await upload('YQ', 'bb', ['*'])).toEqual([{ outcome: 'updated', cursor: 2, usedBytes }]);
-    expect(await upload('Yg', 'ccccc')).toEqual([{ outcome: 'quota_exceeded', cursor, usedBytes: 6 }]);
-    expect(await upload('Yg', 'cccc')).toEqual([{ outcome: 'created', cursor: 3, usedBytes }]);
-    expect(await upload('Yg', 'cccc')).toEqual([{ outcome: 'unchanged', cursor, usedBytes }]);
-    const { body } = await user.get('/api/v1/usage').expect(200);
-    expect(body.documents.workspaces).toEqual([{ id, usedBytes: 7, files: 2 }]);
   });
 });
 

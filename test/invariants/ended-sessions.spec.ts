@@ -100,7 +100,7 @@ describe('a session that has ended', () => {
       .then(({ body }) => body as unknown);
     await service.database.eventually(
       `SELECT FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM auth_sessions%'`,
+       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM "auth_sessions"%'`,
     );
     await commit();
     expect(await minted).toEqual(ENDED);

@@ -4,7 +4,6 @@ import { v7 as uuidv7 } from 'uuid';
 import { lockLog } from '../../src/files/index.js';
 import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import { Database } from '../../src/platform/database/index.js';
-import { PUT_DOCUMENT } from '../../src/platform/database/migrations/1763600000025-put-document.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import {
   createDatabase,
@@ -15,6 +14,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { expectDenseLogs, expectReplayLaw, scrub } from '../kit/oracles.js';
+import { REFERENCE_UPLOAD } from '../kit/reference-upload.js';
 
 const COUNT = 120;
 
@@ -200,9 +200,9 @@ describe('uploads that share a commit', () => {
   /** A content has 9 bytes, and another workspace holds 5. */
   const quotas = fc.option(fc.integer({ min: 0, max: 100 }));
 
-  /** The reference is the function of earlier versions, which decides one upload step by step. */
+  /** The reference is a function that decides one upload step by step. */
   it('come to the same rows and answers as one by one', async () => {
-    await service.database.query(PUT_DOCUMENT.replace('put_document', 'reference_upload'));
+    await service.database.query(REFERENCE_UPLOAD);
     const isAsOneByOne = async (
       steps: { deletion: number; group: Asked[] }[],
       quota: number | null,

@@ -47,7 +47,7 @@ it('a migration that is ended for a deadlock with a write is done again', async 
   const source = new DataSource({ type: 'postgres', url: database.url, migrations: [Meeting1763600000001] });
   await source.initialize();
   try {
-    await migrate(source);
+    await migrate(source, []);
   } finally {
     await source.destroy();
   }

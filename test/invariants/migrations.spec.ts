@@ -1,76 +1,56 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { DataSource } from 'typeorm';
-import { createDataSource, migrate, underStartLock } from '../../src/platform/database/index.js';
-import { migrations } from '../../src/platform/database/migrations/index.js';
-import { createDatabase, sha256, type TestDatabase } from '../kit/index.js';
+import type { MigrationInterface } from 'typeorm';
+import { UPLOAD_FUNCTIONS } from '../../src/files/index.js';
+import {
+  createDataSource,
+  type ServiceDataSource,
+  migrate,
+  underStartLock,
+} from '../../src/platform/database/index.js';
+import { baseline, REPLACED_MIGRATIONS } from '../../src/platform/database/migrations/index.js';
+import { makeAsBeforeBaseline } from '../kit/before-baseline.js';
+import { uploadDirectly } from '../kit/direct-upload.js';
+import { createDatabase, type TestDatabase } from '../kit/index.js';
 import { expectCountedDocuments } from '../kit/oracles.js';
+import { THIS_NAMES, PLANTED, withPlanted } from '../kit/planted-migrations.js';
+import { schemaText } from '../kit/schema-text.js';
 
-const BEFORE_USAGE = 24;
-const BEFORE_INDEX = 28;
-const BEFORE_COUNT = 29;
-const COUNTED = 31;
-const ALL = Infinity;
+type Version = readonly (new () => MigrationInterface)[];
 
-const ANN = randomUUID();
-const notes = randomUUID();
-const empty = randomUUID();
-const deleted = randomUUID();
+const THIS = withPlanted(0);
+const NEXT = withPlanted(PLANTED.length);
+
+let schema: string;
+beforeAll(async () => {
+  const migrated = await createDatabase();
+  schema = await schemaText(migrated.query);
+  await migrated.drop();
+});
 
 let database: TestDatabase;
-let sources: DataSource[];
+let sources: ServiceDataSource[];
 beforeEach(async () => {
   database = await createDatabase({ isEmpty: true });
   sources = [];
-  await migrateTo(BEFORE_USAGE);
-  await database.query(
-    `INSERT INTO users (id, email, name, email_verified, created_at) VALUES ($1, 'ann@example.org', 'ann', true, '2026-01-01Z')`,
-    [ANN],
-  );
-  for (const id of [notes, empty, deleted])
-    await database.query(
-      `INSERT INTO workspaces (id, user_id, name, created_at, updated_at) VALUES ($1, $2, 'x', now(), now())`,
-      [id, ANN],
-    );
-  await put(database, notes, 'YQ', 'one');
-  await put(database, notes, 'YQ', 'three');
-  await put(database, notes, 'Yg', 'b');
-  await put(database, deleted, 'YQ', 'gone');
-  await database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [deleted]);
 });
 afterEach(async () => {
   for (const source of sources) await source.destroy();
   await database.drop();
 });
 
-/** As a service of the version that has the migrations up to this number does when it starts. */
-async function migrateTo(number: number): Promise<void> {
-  const source = await sourceOf(number);
-  await underStartLock(source, () => migrate(source));
+/** As a service of that version does when it starts. */
+async function start(version: Version, functions = UPLOAD_FUNCTIONS): Promise<void> {
+  const source = await sourceOf(version);
+  await underStartLock(source, () => migrate(source, [functions]));
 }
 
-async function sourceOf(number: number): Promise<DataSource> {
+async function sourceOf(version: Version): Promise<ServiceDataSource> {
   const settings = { target: database.url, poolSize: 2, entities: [], onPoolError: () => undefined };
   const source = createDataSource({ ...settings, isWithoutTimeouts: true });
-  const known = migrations.filter(({ name }) => Number(name.slice(-2)) <= number);
-  source.setOptions({ migrations: known as never[] });
+  source.setOptions({ migrations: version as never[] });
   sources.push(source);
   return source.initialize();
-}
-
-/** As an instance of the version before usage does. */
-async function put(
-  { query }: Pick<TestDatabase, 'query'>,
-  workspace: string,
-  path: string,
-  text: string,
-): Promise<void> {
-  const ids = [randomUUID(), randomUUID(), randomUUID()];
-  const [row] = await query<{ outcome: string }>(
-    `SELECT outcome FROM put_file($1, $2, $3, $4, 'old', now(), $5, $6, $7, $8, null, false)`,
-    [workspace, path, sha256(text), text.length, ...ids, Buffer.from(text)],
-  );
-  expect(row?.outcome).toMatch(/^(created|updated)$/);
 }
 
 /** A connection of its own, whose transactions a test keeps open, and which waits for no lock. */
@@ -86,78 +66,176 @@ async function connected(): Promise<Pick<TestDatabase, 'query'> & { end(): Promi
   };
 }
 
-async function countOf(workspace: string): Promise<number> {
-  const [row] = await database.query<{ bytes: string }>(
-    'SELECT document_bytes AS bytes FROM workspaces WHERE id = $1',
-    [workspace],
-  );
-  return Number(row?.bytes);
+const waiting = (statement: string): string =>
+  `SELECT pid FROM pg_stat_activity
+   WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%${statement}%'`;
+
+const waits = (statement: string): Promise<void> => database.eventually(waiting(statement));
+
+async function applied(): Promise<string[]> {
+  const rows = await database.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+  return rows.map(({ name }) => name);
 }
 
-const waits = (statement: string): Promise<void> =>
-  database.eventually(
-    `SELECT FROM pg_stat_activity
-     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%${statement}%'`,
-  );
+const functions = async (): Promise<unknown[]> =>
+  (
+    await database.query<{ name: string }>(
+      `SELECT proname AS name FROM pg_proc WHERE proname LIKE 'put\\_%' ORDER BY 1`,
+    )
+  ).map(({ name }) => name);
 
-it('confirms no address that nobody has confirmed', async () => {
-  await database.query('UPDATE users SET email_verified = false WHERE id = $1', [ANN]);
-  await migrateTo(ALL);
-  const users = await database.query('SELECT email_verified FROM users');
-  expect(users).toEqual([{ email_verified: false }]);
+/** Starts, lets the server end the connection that is about to note a migration, and lets the start fail. */
+async function killedStart(version: Version): Promise<void> {
+  const holder = await connected();
+  await holder.query('BEGIN; LOCK TABLE migrations IN SHARE MODE');
+  const killed = expect(start(version)).rejects.toMatchObject({ code: '57P01' });
+  await waits('INSERT INTO%migrations');
+  await database.query(`SELECT pg_terminate_backend(pid) FROM (${waiting('INSERT INTO%migrations')}) AS one`);
+  await killed;
+  await holder.query('COMMIT');
+  await holder.end();
+}
+
+/** Rows of a workspace. */
+async function fill(): Promise<string> {
+  const [user, notes] = [randomUUID(), randomUUID()];
+  await database.query(`INSERT INTO users (id, email, name, email_verified) VALUES ($1, $2, 'ann', true)`, [
+    user,
+    `${user}@example.org`,
+  ]);
+  await database.query(
+    `INSERT INTO workspaces (id, user_id, name, created_at, updated_at) VALUES ($1, $2, 'x', now(), now())`,
+    [notes, user],
+  );
+  await put(database, notes, 'YQ', 'one');
+  await put(database, notes, 'YQ', 'three');
+  return notes;
+}
+
+/** As an instance of any version does. */
+const put = (
+  on: Pick<TestDatabase, 'query'>,
+  workspaceId: string,
+  path: string,
+  text: string,
+): Promise<void> => uploadDirectly(on, { workspaceId, path, text });
+
+describe('the baseline', () => {
+  it('is continued by the next start when one was killed in between', async () => {
+    await start(baseline.slice(0, 5));
+    await killedStart(THIS);
+    expect(await applied()).toEqual(THIS_NAMES.slice(0, 5));
+    expect(await database.query(`SELECT to_regclass('checkpoints') AS oid`)).toEqual([{ oid: null }]);
+    await start(THIS);
+    expect(await applied()).toEqual(THIS_NAMES);
+    expect(await schemaText(database.query)).toBe(schema);
+  });
 });
 
-describe('the usage of documents, in an upgrade', () => {
-  it('counts the bytes of kept versions, each blob once, including those that no version was left out of', async () => {
-    await database.query(
-      `INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, created_at)
-       SELECT workspace_id, gen_random_uuid(), file_id, 3, blob_id, content_hash, encrypted_size, now()
-       FROM versions WHERE workspace_id = $1 AND encrypted_size = 3`,
-      [notes],
-    );
-    await database.query(
-      `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at, not_before)
-       VALUES ($1, gen_random_uuid(), 'dying', 'inline', 2, $2, 'zz', now(), now())`,
-      [notes, sha256('zz')],
-    );
-    await migrateTo(ALL);
-    expect(await Promise.all([notes, empty].map(countOf))).toEqual([3 + 5 + 1, 0]);
+describe('a database of the version before the baseline', () => {
+  it('continues with its rows, without functions that nothing calls, and keeps the list of its migrations', async () => {
+    await start(THIS);
+    const notes = await fill();
+    await makeAsBeforeBaseline(database);
+    await start(THIS);
+    expect(await applied()).toEqual([...REPLACED_MIGRATIONS, ...THIS_NAMES]);
+    expect(await schemaText(database.query)).toBe(schema);
+    await put(database, notes, 'Yg', 'after');
+    await expectCountedDocuments(database);
+    await start(NEXT);
+    expect(await applied()).toEqual([
+      ...REPLACED_MIGRATIONS,
+      ...THIS_NAMES,
+      ...PLANTED.map(({ name }) => name),
+    ]);
+  });
+
+  it('is as before when the start was killed, and the next one continues', async () => {
+    await start(THIS);
+    await makeAsBeforeBaseline(database);
+    const before = await functions();
+    await killedStart(THIS);
+    expect(await applied()).toEqual(REPLACED_MIGRATIONS);
+    expect(await functions()).toEqual(before);
+    await start(THIS);
+    expect(await functions()).toEqual(['put_documents', 'put_documents_of_many']);
+    expect(await schemaText(database.query)).toBe(schema);
+  });
+
+  it('is refused and left alone when that version has not finished its migrations', async () => {
+    await start(THIS);
+    await makeAsBeforeBaseline(database);
+    await database.query(`DELETE FROM migrations WHERE name = 'DatabaseIdentity1763600000054'`);
+    await expect(start(THIS)).rejects.toMatchObject({
+      name: 'OperatorError',
+      message:
+        'The version before has not finished its migrations (the last one is EndedSessions1763600000053); ' +
+        'start that version once, which finishes them, then this one.',
+    });
+    expect(await applied()).toEqual(REPLACED_MIGRATIONS.slice(0, -1));
+    expect(await functions()).toContain('put_file');
+  });
+});
+
+describe('the functions that write uploads', () => {
+  const rowsOf = (): Promise<unknown[]> =>
+    database.query(`SELECT proname, xmin::text, prosrc FROM pg_proc WHERE proname LIKE 'put\\_%' ORDER BY 1`);
+
+  it('are replaced by a start that has another text, after the migrations, and by no other', async () => {
+    await start(THIS);
+    const before = await rowsOf();
+    await start(THIS);
+    expect(await rowsOf()).toEqual(before);
+    const { main, template } = UPLOAD_FUNCTIONS;
+    await start(NEXT, {
+      main,
+      template: template.replaceAll('\nBEGIN\n', '\nBEGIN\n  -- of the next version\n'),
+    });
+    for (const row of await rowsOf())
+      expect(row).toMatchObject({ prosrc: expect.stringContaining('of the next version') as string });
+    const notes = await fill();
+    expect(
+      await database.query('SELECT count(*)::int AS rows FROM versions WHERE workspace_id = $1', [notes]),
+    ).toEqual([{ rows: 2 }]);
+  });
+});
+
+describe('a migration after the baseline', () => {
+  let notes: string;
+  beforeEach(async () => {
+    await start(THIS);
+    notes = await fill();
+  });
+
+  it('changes rows that are there, and leaves their content', async () => {
+    for (let i = 0; i < 4; i++) await fill();
+    await start(NEXT);
+    expect(await applied()).toEqual([...THIS_NAMES, ...PLANTED.map(({ name }) => name)]);
+    expect(await database.query('SELECT DISTINCT colour FROM workspaces')).toEqual([{ colour: 'grey' }]);
     await expectCountedDocuments(database);
   });
 
-  it('counts writes of older instances meanwhile, including those under way, once', async () => {
-    await migrateTo(BEFORE_COUNT);
-    await put(database, notes, 'Yw', 'meanwhile');
-    const older = await connected();
-    await older.query('BEGIN');
-    await put(older, notes, 'ZA', 'under way');
-    const migrated = migrateTo(ALL);
-    await waits('SET document_bytes');
-    await older.query('COMMIT');
-    await migrated;
-    await older.end();
-    expect(await countOf(notes)).toBe(9 + 'meanwhile'.length + 'under way'.length);
-    await expectCountedDocuments(database);
-  });
-
-  it('is the same after a start that a crash has ended, and the index of deleted files is complete', async () => {
-    await migrateTo(COUNTED);
-    await database.query('DELETE FROM migrations WHERE right(name, 2)::int > $1', [BEFORE_INDEX]);
-    await database.query('DROP INDEX files_deleted; CREATE INDEX files_deleted ON files (version)');
-    await migrateTo(ALL);
-    await expectCountedDocuments(database);
+  it('is the same after a start that a crash has ended, and its index is complete', async () => {
+    await start(NEXT);
+    await database.query(`DELETE FROM migrations WHERE name = ANY ($1)`, [
+      PLANTED.slice(1).map(({ name }) => name),
+    ]);
+    await database.query('DROP INDEX files_large; CREATE INDEX files_large ON files (version)');
+    await fill();
+    await start(NEXT);
+    expect(await database.query('SELECT DISTINCT colour FROM workspaces')).toEqual([{ colour: 'grey' }]);
     const [index] = await database.query<{ text: string }>(
-      `SELECT pg_get_indexdef(indexrelid) AS text FROM pg_index WHERE indexrelid = 'files_deleted'::regclass AND indisvalid`,
+      `SELECT pg_get_indexdef(indexrelid) AS text FROM pg_index WHERE indexrelid = 'files_large'::regclass AND indisvalid`,
     );
-    expect(index?.text).toMatch(/\(workspace_id, id\) WHERE is_deleted$/);
+    expect(index?.text).toMatch(/\(workspace_id, encrypted_size\)$/);
   });
 
-  it('blocks no reader or writer, and waits for transactions that began before', async () => {
-    await migrateTo(BEFORE_INDEX);
+  it('that builds an index blocks no reader or writer, and waits for transactions that began before', async () => {
+    await start(withPlanted(1));
     const open = await connected();
     await open.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await open.query('SELECT FROM migrations');
-    const migrated = migrateTo(ALL);
+    const migrated = start(NEXT);
     await waits('CREATE INDEX CONCURRENTLY');
     const older = await connected();
     await older.query('SELECT FROM workspaces JOIN files ON workspace_id = workspaces.id');
@@ -168,47 +246,34 @@ describe('the usage of documents, in an upgrade', () => {
     await expectCountedDocuments(database);
   });
 
+  it('that fills a column waits for a write of the version before, and loses nothing of it', async () => {
+    await start(withPlanted(2));
+    const older = await connected();
+    await older.query('BEGIN');
+    await put(older, notes, 'ZA', 'under way');
+    const migrated = start(NEXT);
+    await waits('UPDATE workspaces SET colour');
+    await older.query('COMMIT');
+    await migrated;
+    await older.end();
+    expect(await database.query('SELECT colour, head_cursor::int AS head FROM workspaces')).toEqual([
+      { colour: 'grey', head: 3 },
+    ]);
+    await expectCountedDocuments(database);
+  });
+
   it('does not wait for another instance that waits to start', async () => {
-    const [first, second] = [await sourceOf(ALL), await sourceOf(ALL)];
+    const [first, second] = [await sourceOf(NEXT), await sourceOf(NEXT)];
     let starts: Promise<void> | undefined;
     await underStartLock(first, async () => {
-      starts = underStartLock(second, () => migrate(second));
+      starts = underStartLock(second, () => migrate(second, [UPLOAD_FUNCTIONS]));
       await database.eventually(
         `SELECT count(*) FROM pg_stat_activity
          WHERE datname = current_database() AND query LIKE 'SELECT pg\\_%advisory\\_lock%' HAVING count(*) = 2`,
       );
-      await migrate(first);
+      await migrate(first, [UPLOAD_FUNCTIONS]);
     });
     await starts;
     await expectCountedDocuments(database);
-  });
-});
-
-describe('the data of earlier versions in an upgrade', () => {
-  it('keeps the time up to which they have lived, and the networks of sessions', async () => {
-    await database.query(`INSERT INTO job_runs (name, started_at) VALUES ('retention', '2026-02-01Z')`);
-    const sessions = [
-      ['203.0.113.9', '2026-02-03Z'],
-      ['203.0.113.9', '2026-02-02Z'],
-      ['198.51.100.7', '2026-01-02Z'],
-      ['2001:db8::1', '2026-01-02Z'],
-      ['', '2026-01-02Z'],
-      [null, '2026-01-02Z'],
-    ];
-    for (const [address, at] of sessions)
-      await database.query(
-        `INSERT INTO auth_sessions (user_id, token, expires_at, ip_address, updated_at)
-         VALUES ($1, gen_random_uuid(), now(), $2, $3)`,
-        [ANN, address, at],
-      );
-    await migrateTo(ALL);
-    const trusted = 'SELECT trusted_until, doubted_from, doubted_until FROM trusted_time';
-    expect(await database.query(trusted)).toEqual([
-      { trusted_until: new Date('2026-02-03Z'), doubted_from: null, doubted_until: null },
-    ]);
-    expect(await database.query('SELECT * FROM known_networks ORDER BY network')).toEqual([
-      { user_id: ANN, network: 'network:198.51.100.7', last_seen_at: new Date('2026-01-02Z') },
-      { user_id: ANN, network: 'network:203.0.113.9', last_seen_at: new Date('2026-02-03Z') },
-    ]);
   });
 });

@@ -112,7 +112,8 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
       const { faults, workspaces } = await storm.verify();
       expect(faults).toEqual([]);
       const { database: client, target } = storm.arena;
-      const query = async <Row>(sql: string): Promise<Row[]> => (await client.query(sql)).rows as Row[];
+      const query = async <Row>(sql: string, values: unknown[] = []): Promise<Row[]> =>
+        (await client.query(sql, values)).rows as Row[];
       await expectDenseLogs({ query });
       const [url] = target.urls;
       const somebody = await TestUser.logIn(url, 'verifier');

@@ -1,28 +1,21 @@
 import pg from 'pg';
-import { NodeRouter } from '../../src/platform/database/distribution/index.js';
-import { PlannerStatistics, statement } from '../../src/platform/database/index.js';
+import { ShardRouter } from '../../src/platform/database/distribution/index.js';
+import { ofWorkspace, PlannerStatistics } from '../../src/platform/database/index.js';
 import { isEngineThere } from '../kit/distributed-database.js';
 import { createDatabase, startService, type TestDatabase } from '../kit/index.js';
 
 const WORKSPACE = '01900000-0000-7000-8000-000000000001';
-/** It only has to name the function of uploads, so that the connection is prepared for it. */
-const upload = statement('test.upload_on_node', `SELECT id FROM workspaces WHERE id = $1 -- put_documents(`, {
-  onShard: `SELECT id FROM workspaces WHERE id = $1 /* put_documents( */`,
-});
+const read = ofWorkspace('test.read_on_node', 'SELECT id FROM {workspaces} WHERE id = $1');
 
 (isEngineThere ? describe : describe.skip)('a connection to a node', () => {
   let database: TestDatabase;
   let coordinator: pg.Pool;
-  let router: NodeRouter;
+  let router: ShardRouter;
   beforeAll(async () => {
     database = await createDatabase();
     coordinator = new pg.Pool({ connectionString: database.url, max: 1 });
-    router = new NodeRouter({
-      coordinator,
-      url: database.url,
-      onPoolError: () => undefined,
-      onChange: () => undefined,
-    });
+    const onPoolError = (): void => undefined;
+    router = new ShardRouter({ coordinator, url: database.url, functions: [], onPoolError });
   });
   afterAll(async () => {
     await router.end();
@@ -30,35 +23,26 @@ const upload = statement('test.upload_on_node', `SELECT id FROM workspaces WHERE
     await database.drop();
   });
 
-  it('that ends while it is lent and idle fails the statement, and not the process', async () => {
-    await router.run(statement('test.any_on_node', 'SELECT id FROM workspaces WHERE id = $1'), [WORKSPACE]);
-    const only = await coordinator.connect(); // the definitions of the functions wait for it
-    const result = router.run(upload, [WORKSPACE]).then(
-      () => 'answered',
-      () => 'refused',
-    );
-    const { rows } = await only.query<{ host: string; port: number }>(
-      `SELECT nodename AS host, nodeport AS port FROM pg_dist_node WHERE groupid <> 0`,
-    );
-    for (const { host, port } of rows) await endConnections(host, port);
-    only.release();
-    expect(await result).toBe('refused');
-    expect(await router.run(upload, [WORKSPACE])).toEqual([]);
-  });
-
-  /** Those of the router on one node. */
-  async function endConnections(host: string, port: number): Promise<void> {
+  it('that ends while it is lent and idle fails what is asked next, and not the process', async () => {
+    const { client, run, release } = await router.begin(WORKSPACE);
+    const ended = new Promise<void>((resolve) => void client.once('end', resolve));
+    const { host, port } = client;
     const url = new URL(database.url);
     [url.hostname, url.port] = [host, String(port)];
-    const client = new pg.Client({ connectionString: url.href });
-    await client.connect();
-    await client.query(
+    const other = new pg.Client({ connectionString: url.href });
+    await other.connect();
+    await other.query(
       `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
          AND application_name NOT LIKE 'citus%'`,
     );
-    await client.end();
-  }
+    await other.end();
+    await ended;
+    const failure: unknown = await run(read, [WORKSPACE]).catch((error: unknown) => error);
+    release(failure as Error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(await router.run(WORKSPACE, read, [WORKSPACE])).toEqual([]);
+  });
 });
 
 (isEngineThere ? describe : describe.skip)('the statistics of a table of a node', () => {

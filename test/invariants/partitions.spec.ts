@@ -2,8 +2,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Manifest } from '../../src/backup/manifest.js';
-import { BlobReferences } from '../../src/storage/blob-references.js';
-import { Database } from '../../src/platform/database/index.js';
 import { Retention } from '../../src/retention/index.js';
 import { adminJson } from '../kit/admin.js';
 import { type LoggedOperation, writeLog, writeUser } from '../kit/histories.js';
@@ -99,11 +97,6 @@ async function histories(): Promise<void> {
 }
 
 describe('a database whose tables have hash partitions', () => {
-  it('has each reference to blobs once', async () => {
-    const { unreferenced } = await BlobReferences.read(service.app.get(Database));
-    expect(unreferenced.match(/FROM \w+/g)?.sort()).toEqual(['FROM assets', 'FROM versions']);
-  });
-
   it('is used, thinned and purged like any other', async () => {
     const alice = await service.user('alice');
     const notes = await alice.workspace();

@@ -227,7 +227,7 @@ describe('the night also', () => {
     await query(write, [owner, ago(DAY), 30, ago(2 * HOUR)]);
     await jobsOf(second).run();
     expect(await countsOf('workspaces')).toEqual({ purged: 30, left: 1_010 });
-    await query('TRUNCATE workspaces CASCADE');
+    await query('TRUNCATE workspaces, blobs, files, versions, changes CASCADE');
   });
 
   it('removes idempotency keys after 24 hours and payment events after 90 days, and ends trials', async () => {

@@ -7,8 +7,9 @@ import { Retention } from '../../src/retention/index.js';
 import { RetentionQueue } from '../../src/retention/retention-queue.js';
 import { versionsToThin } from '../../src/retention/retention-rule.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { uploadDirectly } from '../kit/direct-upload.js';
 import { remainingVersions, writeUser } from '../kit/histories.js';
-import { sha256, startService, type TestService } from '../kit/index.js';
+import { startService, type TestService } from '../kit/index.js';
 import { Random } from '../kit/random.js';
 
 const HOUR = 60 * 60_000;
@@ -31,7 +32,7 @@ beforeAll(async () => {
   owner = await writeUser(query);
 });
 afterAll(() => service.close());
-beforeEach(() => query('TRUNCATE workspaces, retention_progress CASCADE'));
+beforeEach(() => query('TRUNCATE workspaces, blobs, files, versions, changes, retention_progress CASCADE'));
 afterEach(() => jest.restoreAllMocks());
 
 const after = (ms: number): Date => new Date(START.getTime() + ms);
@@ -51,16 +52,9 @@ async function newWorkspace(): Promise<string> {
   return id;
 }
 
-/** Uploads by the function that the service calls, at any time of the clock. */
-async function upload(workspaceId: string, path: string, at: Date): Promise<void> {
-  const text = randomUUID();
-  const ids = [randomUUID(), randomUUID(), randomUUID()];
-  const [row] = await query<{ outcome: string }>(
-    `SELECT outcome FROM put_file($1, $2, $3, $4, 'device', $5, $6, $7, $8, $9, null, false)`,
-    [workspaceId, path, sha256(text), text.length, at, ...ids, Buffer.from(text)],
-  );
-  expect(row?.outcome).toMatch(/^(created|updated)$/);
-}
+/** At any time of the clock. */
+const upload = (workspaceId: string, path: string, at: Date): Promise<void> =>
+  uploadDirectly(service.database, { workspaceId, path, text: randomUUID(), at });
 
 async function remove(workspaceId: string, path: string, now: Date): Promise<void> {
   const files = await query<{ id: string }>(
@@ -125,7 +119,7 @@ async function save(): Promise<void> {
 
 /** As restoring a backup does, heads advanced; one from before there was a queue has none. */
 async function restore(hasQueue: boolean): Promise<void> {
-  await query('TRUNCATE workspaces, retention_progress CASCADE');
+  await query('TRUNCATE workspaces, blobs, files, versions, changes, retention_progress CASCADE');
   for (const table of hasQueue ? [...TABLES, ...QUEUE] : TABLES) {
     const columns = await columnsOf(table);
     await query(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM saved.${table}`);

@@ -22,7 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 beforeEach(async () => {
-  await service.database.query('TRUNCATE workspaces, retention_progress CASCADE');
+  await service.database.query(
+    'TRUNCATE workspaces, blobs, files, versions, changes, retention_progress CASCADE',
+  );
   // The beginning of a week, so that all that a test writes within an hour or a day is in one of it.
   service.clock.stopAt(new Date('2026-03-09T00:00:00.000Z'));
 });
@@ -458,7 +460,7 @@ describe('night after night', () => {
     const kept = await remainingVersions(query);
     expect(versions.map(({ id }) => kept.has(id)).lastIndexOf(true)).toBe(95);
 
-    await query('TRUNCATE workspaces CASCADE');
+    await query('TRUNCATE workspaces, blobs, files, versions, changes CASCADE');
     const again = await writeLog(query, owner, { operations });
     await retention.run(new Date(start.getTime() + 40 * DAY));
     const keptAtOnce = await remainingVersions(query);

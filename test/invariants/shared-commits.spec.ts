@@ -7,13 +7,13 @@ import type { Put, PutOutcome } from '../../src/files/put.js';
 import { UploadLines } from '../../src/files/upload-lines.js';
 import { UploadWriter } from '../../src/files/upload-writer.js';
 import { KeyedCounter } from '../../src/platform/async/index.js';
-import { PUT_DOCUMENT } from '../../src/platform/database/migrations/1763600000025-put-document.js';
 import { type RequestScope, requestScope } from '../../src/platform/log/index.js';
 import { heldOpen } from '../kit/hold.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { waitPatiently } from '../kit/patient-locks.js';
 import { expectCountedDocuments, expectDenseLogs, expectReplayLaw } from '../kit/oracles.js';
 import { putOf } from '../kit/put.js';
+import { REFERENCE_UPLOAD } from '../kit/reference-upload.js';
 
 const GATE = 4712;
 
@@ -239,7 +239,7 @@ describe('a commit of many workspaces', () => {
   };
 
   it('comes to the same rows and answers as one upload after the other', async () => {
-    await service.database.query(PUT_DOCUMENT.replace('put_document', 'reference_upload'));
+    await service.database.query(REFERENCE_UPLOAD);
     const quota = jest.spyOn(service.app.get(DocumentQuota), 'ofUploads', 'get');
     const isAsOneByOne = async (all: Asked[][][], bytes: number | null): Promise<void> => {
       quota.mockReturnValue(bytes);
@@ -249,7 +249,7 @@ describe('a commit of many workspaces', () => {
         const asked = groups.flatMap((uploads, at) => uploads.map((one, nth) => ({ at, one, nth })));
         asked.sort((a, b) => a.nth - b.nth);
         if (asked.length === 0) continue;
-        const together = await writtenByNode(asked.map(({ at, one }) => put(shared[at]!, one)));
+        const together = await writtenByPart(asked.map(({ at, one }) => put(shared[at]!, one)));
         const apart: unknown[] = [];
         for (const { at, one } of asked) apart.push(await uploaded(put(single[at]!, one), bytes));
         expect(together.map(told)).toEqual(apart.map(told));
@@ -260,13 +260,13 @@ describe('a commit of many workspaces', () => {
     await fc.assert(fc.asyncProperty(steps, quotas, isAsOneByOne), { numRuns: 40, seed: 20261127 });
   });
 
-  /** All at once, where workspaces are on nodes those of each node. */
-  async function writtenByNode(puts: readonly Put[]): Promise<unknown[]> {
+  /** All at once, where workspaces are on nodes those of each part. */
+  async function writtenByPart(puts: readonly Put[]): Promise<unknown[]> {
     const writer = service.app.get(UploadWriter);
-    const nodes = await Promise.all(puts.map(({ workspaceId }) => writer.nodeOf(workspaceId)));
+    const parts = await Promise.all(puts.map(({ workspaceId }) => writer.partOf(workspaceId)));
     const outcomes = Array<unknown>(puts.length);
-    for (const node of new Set(nodes)) {
-      const places = [...puts.keys()].filter((place) => nodes[place] === node);
+    for (const part of new Set(parts)) {
+      const places = [...puts.keys()].filter((place) => parts[place] === part);
       const written = await writer.writeUnlocked(places.map((place) => puts[place]!));
       for (const [n, place] of places.entries()) outcomes[place] = written[n];
     }

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DataSource } from 'typeorm';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/config/index.js';
 import {
   createDataSource,
+  type ServiceDataSource,
   Database,
   statement,
   StatementLimiter,
@@ -31,7 +31,7 @@ function endless(): { readonly work: () => Promise<void>; readonly end: () => vo
 
 describe('single statements beside the service’s own PostgreSQL', () => {
   let empty: TestDatabase;
-  let source: DataSource;
+  let source: ServiceDataSource;
 
   beforeAll(async () => (empty = await createDatabase({ isEmpty: true })));
   beforeEach(async () => {

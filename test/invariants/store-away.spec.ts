@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import supertest from 'supertest';
 import { adminEnded } from '../kit/ended.js';
+import { isEngineThere } from '../kit/distributed-database.js';
+import { holdTable } from '../kit/hold.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, type OwnTestS3, startOwnS3 } from '../kit/s3.js';
 
@@ -56,6 +61,25 @@ describeWithTestServers('while the S3 store is away', () => {
     await expect(wrong).rejects.toThrow('refuses this S3_SECRET_KEY');
     await s3.killGateway();
   });
+
+  (isEngineThere ? it.skip : it)(
+    'does not start, and takes no directory for blobs, when the database does not say whether one is used',
+    async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'sync-new-data-'));
+      const stores = (): Promise<unknown[]> => service.database.query('SELECT * FROM blob_stores');
+      const before = await stores();
+      const held = await holdTable(service.database, 'blobs');
+      try {
+        await expect(startService({ beside: { ...service, dataDir }, env })).rejects.toMatchObject({
+          code: '55P03',
+        });
+      } finally {
+        await held.release();
+      }
+      expect(await stores()).toEqual(before);
+      await rm(dataDir, { recursive: true });
+    },
+  );
 
   it('starts an instance, which serves small files and, once the store is back, large ones', async () => {
     const other = await startService({ beside: service, env });

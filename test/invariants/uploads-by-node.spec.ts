@@ -1,9 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
 import { WorkspaceClosed } from '../../src/access/guards/index.js';
+import { DocumentQuota } from '../../src/files/document-quota.js';
 import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
 import type { Put } from '../../src/files/put.js';
 import { UploadWriter } from '../../src/files/upload-writer.js';
-import { Database, isUnanswered } from '../../src/platform/database/index.js';
+import { type Nodes, NODES } from '../../src/platform/database/distribution/index.js';
+import { isUnanswered } from '../../src/platform/database/index.js';
 import { InsufficientStorage } from '../../src/platform/http/index.js';
 import type { DatabaseFault } from '../kit/database-link.js';
 import { isEngineThere } from '../kit/distributed-database.js';
@@ -11,28 +13,27 @@ import { heldOpen } from '../kit/hold.js';
 import {
   eventually,
   holdRow,
-  sha256,
   startService,
   type TestService,
   type TestUser,
   type TestWorkspace,
 } from '../kit/index.js';
-import { StandInEngine, type StandInNode } from '../kit/stand-in-engine.js';
+import { StandInEngine } from '../kit/stand-in-engine.js';
 import { putOf } from '../kit/put.js';
 
 const QUOTA = 1_000;
-const OF_EACH_SHARD = 3;
+const OF_EACH_SHARD = 5;
 const CREATED = { outcome: 'created' };
-const IS_PUT_TOGETHER = /^files\.put_together/;
+const TOGETHER = 'files.put_together';
 
-/** When the connection breaks during a COMMIT, and how often the upload is then stored. */
+/** When the connection breaks during a commit, and how often the uploads are then stored. */
 const BREAKS: [string, DatabaseFault, number][] = [
   ['before it arrives', { kind: 'reset' }, 0],
   ['after it is done', { kind: 'cut after sending' }, 1],
 ];
 
 /** The whole service over real databases in the places of an engine that distributes tables. */
-(isEngineThere ? describe.skip : describe)('uploads that share a commit on a node', () => {
+(isEngineThere ? describe.skip : describe)('uploads to workspaces on nodes', () => {
   let engine: StandInEngine;
   let service: TestService;
   let writer: UploadWriter;
@@ -42,7 +43,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
 
   beforeAll(async () => {
     engine = await StandInEngine.create();
-    const env = { DATABASE_URL: engine.coordinator.link.url, DOCUMENT_QUOTA_PRO_BYTES: String(QUOTA) };
+    const env = { DATABASE_URL: engine.coordinator.link.url, DOCUMENT_QUOTA_PRO_BYTES: '0' };
     service = await startService({ env });
     writer = service.app.get(UploadWriter);
     queue = service.app.get(GroupCommitQueue);
@@ -56,7 +57,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
   afterEach(async () => {
     for (const node of engine.nodes) node.set();
     await eventually(async () => {
-      for (const pool of await service.app.get(Database).nodePools())
+      for (const pool of await service.app.get<Nodes>(NODES).pools())
         expect([pool.idleCount, pool.waitingCount]).toEqual([pool.totalCount, 0]);
     });
   });
@@ -69,7 +70,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
   }
 
   const at = (shard: 0 | 1, nth: number): TestWorkspace => workspaces[shard][nth] as TestWorkspace;
-  const some = (): TestWorkspace[] => [at(0, 0), at(1, 0), at(0, 1), at(1, 1)];
+  const some = (shard: 0 | 1 = 0): TestWorkspace[] => workspaces[shard].slice(0, OF_EACH_SHARD - 1);
 
   const putTo = (notes: TestWorkspace, path: string): Put => putOf(service, notes, path);
 
@@ -84,90 +85,74 @@ const BREAKS: [string, DatabaseFault, number][] = [
   async function place(first: number, second: number): Promise<void> {
     await move(0, first);
     await move(1, second);
-    for (const one of [at(0, 2), at(1, 2)]) await queue.put(putTo(one, uuidv7()));
-    for (const { id } of workspaces.flat()) await writer.nodeOf(id);
+    for (const shard of [0, 1] as const) await opened(shard);
+    for (const { id } of workspaces.flat()) await writer.partOf(id);
     for (const node of engine.nodes) node.seen = [];
   }
 
-  /** Uploads that share a commit, because they arrive while one is under way at their node. */
-  function shared(puts: readonly Put[]): Promise<PromiseSettledResult<unknown>[]> {
-    const opening = queue.put(putTo(at(0, 2), uuidv7()));
-    return Promise.allSettled([...puts.map((put) => queue.put(put)), opening]).then((all) =>
-      all.slice(0, -1),
-    );
+  /** Is committed alone, because nothing else is under way. */
+  const opened = (shard: 0 | 1): Promise<unknown> => queue.put(putTo(at(shard, OF_EACH_SHARD - 1), uuidv7()));
+
+  /** Uploads to one shard that share a commit, because they arrive while one is under way. */
+  async function shared(puts: readonly Put[], shard: 0 | 1 = 0): Promise<PromiseSettledResult<unknown>[]> {
+    const opening = opened(shard);
+    const all = await Promise.allSettled(puts.map((put) => queue.put(put)));
+    await opening;
+    return all;
   }
 
   const fulfilled = (puts: readonly unknown[]): object[] =>
     puts.map(() => ({ status: 'fulfilled', value: CREATED }));
 
-  async function nodeOf(workspaceId: string): Promise<StandInNode> {
-    const key = await writer.nodeOf(workspaceId);
-    return engine.nodes.find((node) => node.key === key) as StandInNode;
-  }
-
   /** How often uploads were written, where their workspaces are now. */
   async function timesOf(puts: readonly Put[]): Promise<number[]> {
     const times: number[] = [];
     for (const { workspaceId, contentHash } of puts) {
-      const { database } = await nodeOf(workspaceId);
-      const rows = await database.query(
-        `SELECT FROM ${engine.table(engine.shardOf(workspaceId), 'changes')} WHERE workspace_id = $1 AND content_hash = $2`,
-        [workspaceId, contentHash],
-      );
+      const shard = engine.shardOf(workspaceId);
+      const rows = await engine
+        .node(placed[shard] ?? 0)
+        .database.query(
+          `SELECT FROM ${engine.table(shard, 'changes')} WHERE workspace_id = $1 AND content_hash = $2`,
+          [workspaceId, contentHash],
+        );
       times.push(rows.length);
     }
     return times;
   }
 
-  const togetherOn = (number: number): number =>
-    engine.node(number).seen.filter((one) => IS_PUT_TOGETHER.test(one)).length;
+  const togetherOn = (number: number): number => engine.node(number).sawOf(TOGETHER).length;
 
-  it('are written in one transaction, on the tables of two shards', async () => {
-    await place(1, 1);
-    const puts = some().map((one) => putTo(one, 'together'));
-    expect(await writer.writeUnlocked(puts)).toMatchObject(puts.map(() => CREATED));
-    const transactions = [0, 1].map(
-      (shard) =>
-        `SELECT xmin::text FROM ${engine.table(shard, 'changes')} WHERE content_hash = '${sha256('together')}'`,
-    );
-    expect(await engine.node(1).database.query(transactions.join(' UNION '))).toHaveLength(1);
+  it('share a commit with those to other workspaces of their shard', async () => {
+    await place(1, 2);
+    const puts = [...some(0), ...some(1)].map((one) => putTo(one, 'shared'));
+    const opening = Promise.all([opened(0), opened(1)]);
+    expect(await Promise.all(puts.map((put) => queue.put(put)))).toMatchObject(puts.map(() => CREATED));
+    await opening;
+    expect([togetherOn(1), togetherOn(2)]).toEqual([1, 1]);
     expect(await timesOf(puts)).toEqual(puts.map(() => 1));
   });
 
-  it('leave out a workspace of another node', async () => {
+  it('are each done once when their shard has moved', async () => {
     await place(1, 2);
-    const puts = [at(0, 0), at(1, 0), at(0, 1)].map((one) => putTo(one, 'elsewhere'));
-    expect(await writer.writeUnlocked(puts)).toMatchObject([CREATED, undefined, CREATED]);
-    expect(await timesOf(puts)).toEqual([1, 0, 1]);
-    expect(await shared(puts.slice(1, 2))).toMatchObject(fulfilled([1]));
-    expect(await timesOf(puts)).toEqual([1, 1, 1]);
-  });
-
-  it('are each done once when a shard has moved', async () => {
-    await place(1, 1);
-    await move(1, 2);
+    await move(0, 2);
     const puts = some().map((one) => putTo(one, 'moved'));
-    expect(await shared(puts)).toMatchObject(fulfilled(puts));
-    expect(togetherOn(1)).toBeGreaterThan(0);
-    expect(await timesOf(puts)).toEqual([1, 1, 1, 1]);
+    expect(await writer.writeUnlocked(puts)).toMatchObject(puts.map(() => CREATED));
+    expect([togetherOn(1), togetherOn(2)]).toEqual([1, 1]);
+    expect(await timesOf(puts)).toEqual(puts.map(() => 1));
   });
 
   it('leave out a workspace that is locked, which is done by itself when it can be', async () => {
-    await place(1, 1);
+    await place(1, 2);
     const [opened, locked, ...others] = some().map((one) => putTo(one, 'locked')) as [Put, Put, ...Put[]];
-    const held = await holdRow(
-      engine.node(1).database,
-      engine.table(1, 'workspaces'),
-      'id',
-      locked.workspaceId,
-    );
+    const { database } = engine.node(1);
+    const held = await holdRow(database, engine.table(0, 'workspaces'), 'id', locked.workspaceId);
     try {
       expect(await writer.writeUnlocked([opened, locked])).toMatchObject([CREATED, undefined]);
-      const waiting = shared([locked]);
-      expect(await shared(others)).toMatchObject(fulfilled(others));
+      const waiting = shared([locked, others[0] as Put]);
+      expect(await shared(others.slice(1))).toMatchObject(fulfilled(others.slice(1)));
       expect(await timesOf([locked])).toEqual([0]);
       await held.release();
-      expect(await waiting).toMatchObject(fulfilled([1]));
+      expect(await waiting).toMatchObject(fulfilled([1, 2]));
     } finally {
       await held.release();
     }
@@ -175,9 +160,9 @@ const BREAKS: [string, DatabaseFault, number][] = [
   });
 
   it('leave out what is closed to the caller, who is refused alone', async () => {
-    await place(1, 1);
+    await place(1, 2);
     const puts = some().map((one) => putTo(one, 'closed'));
-    const [deleted, suspended] = [at(0, 0), at(1, 0)];
+    const [deleted, suspended] = [at(0, 0), at(0, 1)];
     const mark = (to: string): Promise<unknown[]> =>
       engine
         .node(1)
@@ -202,9 +187,9 @@ const BREAKS: [string, DatabaseFault, number][] = [
   });
 
   it('are all rolled back when one fails, and then each done by itself', async () => {
-    await place(1, 1);
+    await place(1, 2);
     const { query } = engine.node(1).database;
-    const table = engine.table(1, 'files');
+    const table = engine.table(0, 'files');
     await query(`ALTER TABLE ${table} ADD CONSTRAINT refused CHECK (encrypted_path <> 'poison')`);
     const puts = some().map((one, n) => putTo(one, n === 1 ? 'poison' : 'beside'));
     try {
@@ -218,10 +203,10 @@ const BREAKS: [string, DatabaseFault, number][] = [
     }
   });
 
-  it.each(BREAKS)('are acknowledged by nobody when COMMIT is lost %s', async (when, fault, times) => {
-    await place(1, 1);
+  it.each(BREAKS)('are acknowledged by nobody when their commit is lost %s', async (when, fault, times) => {
+    await place(1, 2);
     let broken = 0;
-    engine.node(1).set((asked) => (asked === 'COMMIT' && broken++ === 0 ? fault : undefined));
+    engine.node(1).set((asked) => (asked.startsWith(TOGETHER) && broken++ === 0 ? fault : undefined));
     const puts = some().map((one) => putTo(one, `lost-${when.replaceAll(' ', '-')}`));
     const outcomes = await shared(puts);
     expect(outcomes.map((one) => one.status === 'rejected' && isUnanswered(one.reason))).toEqual(
@@ -235,39 +220,35 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf(puts)).toEqual([1, 1, 1, 1]);
   });
 
-  it('do not wait for a shard that is being moved', async () => {
+  it('wait for the move of no shard but their own', async () => {
     await place(1, 1);
     const release = await heldOpen(engine.node(1).database, 'SELECT pg_advisory_xact_lock($1)', [
       engine.shardId(1),
     ]);
     const [held, others] = [1, 0].map((shard) =>
-      workspaces[shard as 0 | 1].slice(0, 2).map((one) => putTo(one, 'beside-a-move')),
+      some(shard as 0 | 1).map((one) => putTo(one, 'beside-a-move')),
     ) as [Put[], Put[]];
     try {
-      const waiting: Promise<unknown>[] = [];
-      const opening = shared([]);
-      const done = others.map((put) => queue.put(put));
-      waiting.push(...held.map((put) => queue.put(put)));
-      expect(await Promise.all([...done, opening])).toMatchObject([CREATED, CREATED, []]);
-      expect(togetherOn(1)).toBeGreaterThan(0);
-      expect(await timesOf(held)).toEqual([0, 0]);
+      const waiting = held.map((put) => queue.put(put));
+      expect(await shared(others)).toMatchObject(fulfilled(others));
+      expect(await timesOf(held)).toEqual([0, 0, 0, 0]);
       await release();
-      expect(await Promise.all(waiting)).toMatchObject([CREATED, CREATED]);
+      expect(await Promise.all(waiting)).toMatchObject(held.map(() => CREATED));
     } finally {
       await release().catch(() => undefined);
     }
-    expect(await timesOf([...held, ...others])).toEqual([1, 1, 1, 1]);
+    expect(await timesOf([...held, ...others])).toEqual(Array(8).fill(1));
   });
 
   it('are held up by no node but their own', async () => {
     await place(1, 2);
     engine.node(1).set((asked) => (asked.startsWith('files.put_') ? { kind: 'blackhole' } : undefined));
     const [silent, others] = [0, 1].map((shard) =>
-      workspaces[shard as 0 | 1].slice(0, 2).map((one) => putTo(one, 'beside-silence')),
+      some(shard as 0 | 1).map((one) => putTo(one, 'beside-silence')),
     ) as [Put[], Put[]];
-    const opening = queue.put(putTo(at(0, 2), uuidv7())).catch((error: unknown) => error);
+    const opening = opened(0).catch((error: unknown) => error);
     const waiting = Promise.allSettled(silent.map((put) => queue.put(put)));
-    expect(await Promise.all(others.map((put) => queue.put(put)))).toMatchObject([CREATED, CREATED]);
+    expect(await shared(others, 1)).toMatchObject(fulfilled(others));
     await eventually(() => expect(togetherOn(1)).toBe(1)); // both are on their way
     await engine.node(1).link.cut();
     engine.node(1).set();
@@ -277,8 +258,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
       ...(await waiting).map((one) => one.status === 'rejected' && one.reason),
     ])
       expect(isUnanswered(one)).toBe(true);
-    expect(await timesOf(silent)).toEqual([0, 0]);
-    expect(await timesOf(others)).toEqual([1, 1]);
+    expect(await timesOf([...silent, ...others])).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
   });
 
   it('of a batch are each refused when the coordinator does not say where they belong', async () => {
@@ -308,6 +288,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
         TestWorkspace,
       ];
     });
+    beforeEach(() => jest.spyOn(DocumentQuota.prototype, 'ofUploads', 'get').mockReturnValue(QUOTA));
     afterEach(() => jest.restoreAllMocks());
 
     /** Sets how many bytes the workspace on the other node has, as the coordinator knows it. */
@@ -323,29 +304,47 @@ const BREAKS: [string, DatabaseFault, number][] = [
     const tried = (): Promise<unknown[]> =>
       writer.writeUnlocked([putTo(here, uuidv7()), putTo(at(0, 1), uuidv7())]);
 
-    it('leave out an owner of whom it is not known what the workspaces on other nodes hold', async () => {
+    it('leave out an owner of whom it is not known what other workspaces hold', async () => {
       await hold(100);
       passTime(60_000);
-      expect(await tried()).toMatchObject([undefined, CREATED]);
+      expect(await tried()).toEqual([undefined, undefined]);
       expect(await queue.put(putTo(here, 'asked'))).toMatchObject(CREATED);
-      expect(await tried()).toMatchObject([CREATED, CREATED]);
+      expect(await tried()).toMatchObject([CREATED, undefined]);
       passTime(60_000);
-      expect(await tried()).toMatchObject([undefined, CREATED]);
+      expect(await tried()).toEqual([undefined, undefined]);
     });
 
     it('leave out an owner near to it, who is refused by what all workspaces hold', async () => {
       await hold(QUOTA - 1);
       passTime(120_000);
+      await queue.put(putTo(at(0, 1), 'asked'));
       await expect(queue.put(putTo(here, 'too-much'))).rejects.toBeInstanceOf(InsufficientStorage);
       expect(await tried()).toMatchObject([undefined, CREATED]);
       await hold(0);
       expect(await queue.put(putTo(here, 'room-again'))).toMatchObject(CREATED);
     });
 
+    it('go on with what other workspaces held when nodes do not answer, and fail with any other error', async () => {
+      await hold(QUOTA - 1);
+      passTime(240_000);
+      await expect(queue.put(putTo(here, 'asked-before'))).rejects.toBeInstanceOf(InsufficientStorage);
+      const refuse = (code: string): void =>
+        engine.coordinator.set((asked) =>
+          asked === 'files.held_elsewhere' ? { kind: 'refuse', code, message: 'no' } : undefined,
+        );
+      refuse('57014');
+      await expect(queue.put(putTo(here, 'timed-out'))).rejects.toMatchObject({ code: '57014' });
+      refuse('08006');
+      await expect(queue.put(putTo(here, 'unanswered'))).rejects.toBeInstanceOf(InsufficientStorage);
+      engine.coordinator.set();
+      await hold(0);
+      expect(await queue.put(putTo(here, 'answered'))).toMatchObject(CREATED);
+    });
+
     it('count what the workspaces on other nodes hold', async () => {
       await hold(QUOTA / 2 - 1);
-      passTime(180_000);
-      await queue.put(putTo(here, 'known'));
+      passTime(300_000);
+      for (const one of [here, at(0, 1)]) await queue.put(putTo(one, 'known'));
       const large = { ...putTo(here, 'large'), size: QUOTA / 2 };
       expect(await writer.writeUnlocked([large, putTo(at(0, 1), uuidv7())])).toMatchObject([
         { outcome: 'quota_exceeded' },

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { DataSource } from 'typeorm';
 import { IdempotencyKeys } from '../../src/assets/idempotency-keys.js';
 import { EndedKeySessions } from '../../src/automation/key-sessions.service.js';
-import { SuspensionAndTrustedTime1763600000026 } from '../../src/platform/database/migrations/1763600000026-suspension-and-trusted-time.js';
 import { BlobUpkeep } from '../../src/storage/index.js';
 import { NightlyJobs, NightlySchedule, TrustedTime } from '../../src/platform/jobs/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
@@ -82,17 +80,6 @@ describe('a clock that is 40 days ahead', () => {
     service.clock.setWrongBy(0);
     const { body } = await user.get('/api/v1/subscription').expect(200);
     expect(body).toMatchObject({ status: 'trial' });
-  });
-
-  it('believes earlier versions at the first start of this version', async () => {
-    await service.database.query('DELETE FROM job_runs'); // of the test before, whose clock was wrong
-    const migration = new SuspensionAndTrustedTime1763600000026();
-    await service.app.get(DataSource).transaction(async ({ queryRunner }) => {
-      await migration.down(queryRunner!);
-      await migration.up(queryRunner!);
-    });
-    service.clock.setWrongBy(40 * DAY);
-    expect(await changesMadeBy(() => withNewStart(doEverything))).toEqual([]);
   });
 
   it('ends and removes nothing while the service runs', async () => {

@@ -173,14 +173,14 @@ export class TestVault {
          INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
          SELECT $1, blob_id, 'live', 'inline', length(envelope), hash, envelope, at FROM rows
        ), filled_files AS (
-         INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, created_at, updated_at)
-         SELECT $1, file_id, path, hash, length(envelope), 1, at, at FROM rows
+         INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, created_at, updated_at)
+         SELECT $1, file_id, path, blob_id, hash, length(envelope), 1, at, at FROM rows
        ), filled_versions AS (
          INSERT INTO versions (workspace_id, id, file_id, version, blob_id, content_hash, encrypted_size, device_id, change_cursor, created_at)
          SELECT $1, gen_random_uuid(), file_id, 1, blob_id, hash, length(envelope), 'laptop', cursor, at FROM rows
        ), filled_changes AS (
-         INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
-         SELECT $1, cursor, file_id, 'upsert', hash, length(envelope), 1, at, 'laptop' FROM rows
+         INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at, changed_by_device)
+         SELECT $1, cursor, file_id, path, 'upsert', hash, length(envelope), 1, at, 'laptop' FROM rows
        )
        UPDATE workspaces
        SET head_cursor = head_cursor + $5, live_files = live_files + $5,

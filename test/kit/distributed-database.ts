@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { UPLOAD_FUNCTIONS } from '../../src/files/index.js';
 import { distributeDatabase } from '../../src/platform/database/index.js';
 
 /**
@@ -58,7 +59,7 @@ const copyOf = (template: string, name: string): string[] => [
 ];
 
 async function distribute(url: string): Promise<void> {
-  await distributeDatabase(url, { isDryRun: false, onStep: () => undefined });
+  await distributeDatabase(url, { isDryRun: false, functions: [UPLOAD_FUNCTIONS], onStep: () => undefined });
 }
 
 async function create(coordinator: string, name: string): Promise<void> {

@@ -14,6 +14,7 @@ export const TEMPLATE = 'template_of_tests';
 
 export default async function globalSetup() {
   const { createDataSource, migrate } = await import('../../dist/src/platform/database/index.js');
+  const { UPLOAD_FUNCTIONS } = await import('../../dist/src/files/upload-functions.js');
 
   globalThis.memory = await useMemory();
   const url = process.env.TEST_DATABASE_URL;
@@ -41,7 +42,7 @@ export default async function globalSetup() {
     onPoolError: () => undefined,
   });
   await source.initialize();
-  await migrate(source);
+  await migrate(source, [UPLOAD_FUNCTIONS]);
   process.env.TEST_SIGNING_KEY = JSON.stringify(await madeSigningKey(source));
   await source.destroy();
 

@@ -48,6 +48,8 @@ export async function writeLog(
 ): Promise<{ workspaceId: string; versions: WrittenVersion[] }> {
   const workspaceId = randomUUID();
   const { files, versions, changes } = rowsOf(operations, checkpoints);
+  // A blob has the id of its version.
+  const heads = new Map(versions.map(({ id, fileId, version }) => [`${fileId} ${version}`, id]));
   await query(
     `INSERT INTO workspaces (id, user_id, name, head_cursor, live_files, document_bytes, created_at, updated_at)
      VALUES ($1, $2, 'x', $3, $4, $5, now(), now())`,
@@ -60,10 +62,15 @@ export async function writeLog(
     ],
   );
   await query(
-    `INSERT INTO files (workspace_id, id, encrypted_path, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
-     SELECT $1, id, 'file-' || path, hash, ${SIZE}, version, deleted, now(), now()
-     FROM unnest($2::uuid[], $3::int[], $4::int[], $5::boolean[], $6::text[]) AS f (id, path, version, deleted, hash)`,
-    [workspaceId, ...columns(files, ['id', 'path', 'version', 'isDeleted', 'contentHash'])],
+    `INSERT INTO files (workspace_id, id, encrypted_path, blob_id, content_hash, encrypted_size, version, is_deleted, created_at, updated_at)
+     SELECT $1, id, 'file-' || path, blob, hash, ${SIZE}, version, deleted, now(), now()
+     FROM unnest($2::uuid[], $3::int[], $4::int[], $5::boolean[], $6::text[], $7::uuid[])
+       AS f (id, path, version, deleted, hash, blob)`,
+    [
+      workspaceId,
+      ...columns(files, ['id', 'path', 'version', 'isDeleted', 'contentHash']),
+      files.map(({ id, version }) => heads.get(`${id} ${version}`)),
+    ],
   );
   await query(
     `WITH v AS (
@@ -81,9 +88,10 @@ export async function writeLog(
     ],
   );
   await query(
-    `INSERT INTO changes (workspace_id, cursor, file_id, action, content_hash, encrypted_size, version, changed_at)
-     SELECT $1, cursor, file_id, action, hash, ${SIZE}, version, now()
-     FROM unnest($2::bigint[], $3::uuid[], $4::text[], $5::int[], $6::text[]) AS c (cursor, file_id, action, version, hash)`,
+    `INSERT INTO changes (workspace_id, cursor, file_id, path, action, content_hash, encrypted_size, version, changed_at)
+     SELECT $1, cursor, file_id, f.encrypted_path, action, hash, ${SIZE}, c.version, now()
+     FROM unnest($2::bigint[], $3::uuid[], $4::text[], $5::int[], $6::text[]) AS c (cursor, file_id, action, version, hash)
+     JOIN files f ON f.workspace_id = $1 AND f.id = c.file_id`,
     [workspaceId, ...columns(changes, ['cursor', 'fileId', 'action', 'version', 'contentHash'])],
   );
   await query(

@@ -31,8 +31,8 @@ export const OPERATIONS: readonly ((user: TestUser) => Promise<Operation>)[] = [
   async (user) => checkpoint(await user.workspace()),
   async (user) => asset(await user.workspace(), 1000),
   async (user) => asset(await user.workspace(), 100_000),
-  (user) => Promise.resolve(named(user, 'tokens', '/api/v1/auth/tokens', 'access_tokens')),
-  (user) => Promise.resolve(named(user, 'workspaces', '/api/v1/workspaces', 'workspaces')),
+  (user) => Promise.resolve(named(user, 'tokens', '/api/v1/auth/tokens', COMMIT)),
+  (user) => Promise.resolve(named(user, 'workspaces', '/api/v1/workspaces', COMMIT)),
 ];
 
 async function upload(workspace: TestWorkspace, size: number): Promise<Operation> {
@@ -161,11 +161,11 @@ function asset(workspace: TestWorkspace, size: number): Operation {
 }
 
 /** Anything that is created by POST with a name, and listed with it. */
-function named(user: TestUser, list: 'tokens' | 'workspaces', path: string, table: string): Operation {
+function named(user: TestUser, list: 'tokens' | 'workspaces', path: string, commit: RegExp): Operation {
   const given = newPath();
   return {
     name: list.slice(0, -1),
-    commit: new RegExp(`^INSERT INTO "${table}"`),
+    commit,
     isRepeatable: false,
     send: () => user.post(path).send({ name: given }),
     landed: async () => {

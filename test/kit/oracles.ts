@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { rowsStatements } from '../../src/files/files.queries.js';
 import type { TestDatabase } from './database.js';
+import { isEngineThere } from './distributed-database.js';
 import type { PulledChange, TestWorkspace } from './workspace.js';
 
 /** Folds a log into what is alive at its end: path → content hash and version. */
@@ -52,6 +54,14 @@ export async function expectCountedDocuments({ query }: Pick<TestDatabase, 'quer
   expect(drift).toEqual([]);
 }
 
+/** Past the service: no row refers to nothing, and what rows repeat is what they repeat. */
+export async function expectWholeRows({ query }: Pick<TestDatabase, 'query'>): Promise<void> {
+  const text = isEngineThere ? 'onNodes' : 'text';
+  expect(await query(rowsStatements.withoutWorkspace[text])).toEqual([]);
+  for (const { id } of await query<{ id: string }>('SELECT id FROM workspaces WHERE deleted_at IS NULL'))
+    expect(await query(rowsStatements.faults[text], [id])).toEqual([]);
+}
+
 /** Per workspace: cursors are 1..head without gap, one version row per upsert, the counter counts. Past the service. */
 export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Promise<void> {
   const wrong = await database.query(`
@@ -67,6 +77,7 @@ export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Pr
     WHERE (c.action = 'upsert') <> (v.id IS NOT NULL)`);
   expect(unmatched).toEqual([]);
   await expectCountedDocuments(database);
+  await expectWholeRows(database);
   const miscounted = await database.query(`
     SELECT w.id FROM workspaces w
     WHERE w.deleted_at IS NULL
@@ -76,6 +87,7 @@ export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Pr
 
 /** Every version row has its bytes, with its length and hash: read past the service. Returns how many there are. */
 export async function scrub(database: Pick<TestDatabase, 'query'>, dataDir: string): Promise<number> {
+  await expectWholeRows(database);
   const versions = await database.query<{
     workspace_id: string;
     blob_id: string;

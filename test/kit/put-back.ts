@@ -15,7 +15,9 @@ export async function putBack(
     id,
   );
   await database.query(
-    `UPDATE files f SET version = c.version, content_hash = c.content_hash, encrypted_size = c.encrypted_size,
+    `UPDATE files f SET version = c.version, blob_id = (
+              SELECT blob_id FROM versions v WHERE v.${where} AND v.file_id = f.id AND v.version = c.version
+            ), content_hash = c.content_hash, encrypted_size = c.encrypted_size,
             is_deleted = c.action = 'delete'
        FROM (SELECT DISTINCT ON (file_id) * FROM changes WHERE ${where} ORDER BY file_id, cursor DESC) c
       WHERE f.${where} AND c.file_id = f.id`,

@@ -15,7 +15,7 @@ const RANGES = [
 /** What the service asks of the engine, on every node, with the names and types that the engine has. */
 const CATALOGUE = `
   CREATE TABLE pg_catalog.pg_dist_node (
-    groupid int PRIMARY KEY, nodename text, nodeport int, noderole text DEFAULT 'primary', answers boolean DEFAULT true);
+    groupid int PRIMARY KEY, nodename text, nodeport int, noderole text DEFAULT 'primary');
   CREATE TABLE pg_catalog.pg_dist_local_group (groupid int);
   CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char", colocationid int);
   CREATE TABLE pg_catalog.pg_dist_shard (
@@ -25,8 +25,6 @@ const CATALOGUE = `
     STABLE LANGUAGE sql AS $$
       SELECT shardid FROM pg_dist_shard WHERE logicalrelid = asked
         AND ('x' || right(value, 8))::bit(32)::int BETWEEN shardminvalue::int AND shardmaxvalue::int $$;
-  CREATE FUNCTION pg_catalog.citus_check_connection_to_node(host text, port int) RETURNS boolean
-    LANGUAGE sql AS $$ SELECT answers FROM pg_dist_node WHERE nodename = host AND nodeport = port $$;
   CREATE FUNCTION pg_catalog.lock_shard_metadata(mode int, shards bigint[]) RETURNS void
     LANGUAGE sql AS $$ SELECT pg_advisory_xact_lock_shared(shard) FROM unnest(shards) AS shard $$;`;
 
@@ -46,7 +44,7 @@ const NAMES_TABLE = new RegExp(`\\b(?:FROM|JOIN|UPDATE|INTO) "?(?:${TABLES})\\b`
 /** Whether a statement needs the nodes when it is sent to the coordinator, by its name or its SQL. */
 function needsNodes(asked: string): boolean {
   const known = knownStatements().find(({ name }) => name === asked);
-  return NAMES_TABLE.test(known?.onNodes ?? known?.text ?? asked);
+  return NAMES_TABLE.test(known?.onNodes ?? asked);
 }
 
 /** A database behind an address of its own. */
@@ -71,7 +69,7 @@ export class StandInNode {
     const node = new StandInNode(group, database, await DatabaseLink.asServerOf(database));
     await database.query(`BEGIN; SET LOCAL allow_system_table_mods = on; ${CATALOGUE} COMMIT`);
     await database.query('INSERT INTO pg_dist_local_group VALUES ($1)', [group]);
-    for (const { sql } of OF_DISTRIBUTE) for (const one of sql) await database.query(one);
+    for (const { sql } of OF_DISTRIBUTE) await database.query(sql);
     return node;
   }
 
@@ -204,11 +202,7 @@ export class StandInEngine {
       node.seen = [];
     }
     const { query } = this.coordinator.database;
-    for (const { group, link } of all)
-      await query('UPDATE pg_dist_node SET answers = true, nodeport = $2 WHERE groupid = $1', [
-        group,
-        link.port,
-      ]);
+    for (const { group, link } of all) await this.setPort(group, link.port);
     await query('DELETE FROM workspaces');
     for (const shard of RANGES.keys()) {
       if (this.groups.get(shard) !== shard + 1) await this.move(shard, shard + 1);
@@ -219,40 +213,31 @@ export class StandInEngine {
 
   /** Nobody reaches the node: the coordinator says so of what needs its shards, in the engine's words. */
   async lose(number: number): Promise<void> {
-    const { key, link, group } = this.node(number);
+    const { key, link } = this.node(number);
     await link.cut();
-    await this.coordinator.database.query('UPDATE pg_dist_node SET answers = false WHERE groupid = $1', [
-      group,
-    ]);
     const message = `connection to the remote node sync@${key} failed with the following error: Connection refused`;
     this.coordinator.set((statement) =>
       needsNodes(statement) ? { kind: 'refuse', code: '08006', message } : undefined,
     );
   }
 
-  async regain(number: number): Promise<void> {
-    const { link, group } = this.node(number);
-    await link.mend();
-    this.coordinator.set();
-    await this.coordinator.database.query('UPDATE pg_dist_node SET answers = true WHERE groupid = $1', [
-      group,
-    ]);
-  }
-
-  /** Another server has the place and the shards of a node, under another address. @returns its link */
+  /** A standby takes the place and the shards of a node, at an address of its own. @returns its link, which the caller cuts */
   async replace(number: number): Promise<DatabaseLink> {
     const { group, database } = this.node(number);
     const link = await DatabaseLink.asServerOf(database);
     this.coordinator.set();
-    await this.coordinator.database.query(
-      'UPDATE pg_dist_node SET nodeport = $2, answers = true WHERE groupid = $1',
-      [group, link.port],
-    );
+    await this.setPort(group, link.port);
     return link;
   }
 
   async close(): Promise<void> {
     await Promise.all([this.coordinator, ...this.nodes].map((node) => node.close()));
+  }
+
+  /** As the coordinator's tables have it. */
+  private setPort(group: number, port: number): Promise<unknown[]> {
+    const set = 'UPDATE pg_dist_node SET nodeport = $2 WHERE groupid = $1';
+    return this.coordinator.database.query(set, [group, port]);
   }
 
   private async describe({ database }: StandInNode): Promise<void> {

@@ -18,8 +18,8 @@ export const ACCESS_MUTANTS = [
     name: 'tokens are remembered',
     promise: 'A revoked token is refused from the next request on, on every instance.',
     file: 'src/auth/pat-verifier.ts',
-    find: 'const [row] = await this.database.run<PatRow>(findActive, [hashPat(token), now]);',
-    replace: `const row = this.known.get(token) ?? (await this.database.run<PatRow>(findActive, [hashPat(token), now]))[0];
+    find: 'const [row] = await this.database.run<PatRow>(accessTokenStatements.find, [hashPat(token), now]);',
+    replace: `const row = this.known.get(token) ?? (await this.database.run<PatRow>(accessTokenStatements.find, [hashPat(token), now]))[0];
     if (row) this.known.set(token, row);`,
     also: [
       {
@@ -32,9 +32,9 @@ export const ACCESS_MUTANTS = [
   {
     name: 'token works at the moment of its end',
     promise: 'A token expires at its expiresAt.',
-    file: 'src/auth/pat-verifier.ts',
-    find: 'expires_at > $2',
-    replace: 'expires_at >= $2',
+    file: 'src/auth/auth.queries.ts',
+    find: 'expires_at IS NULL OR expires_at > $2',
+    replace: 'expires_at IS NULL OR expires_at >= $2',
     tests: [[TOKENS, 'a token that expires']],
   },
   {
@@ -56,7 +56,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'strangers are let in',
     promise: 'A workspace is accessible only to its owner.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/guards/access.queries.ts',
     find: 'WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL',
     replace: 'WHERE id = $4 AND deleted_at IS NULL',
     tests: [['test/api/workspaces.spec.ts', 'a workspace of another user']],
@@ -76,7 +76,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'deleted workspace is still let in',
     promise: 'Every route returns 404 for a deleted workspace at once.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/guards/access.queries.ts',
     find: 'AND user_id = $1 AND deleted_at IS NULL',
     replace: 'AND user_id = $1',
     tests: [['test/api/workspaces.spec.ts', 'makes them 404 before the purge']],
@@ -185,7 +185,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'subscription a moment too long',
     promise: 'A trial expires at its end time.',
-    file: 'src/billing/subscription.queries.ts',
+    file: 'src/billing/billing.queries.ts',
     find: "status = 'trial' AND trial_end <= ${time}",
     replace: "status = 'trial' AND trial_end < ${time}",
     tests: [['test/api/subscription.spec.ts']],
@@ -193,7 +193,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'grant that never ends',
     promise: 'A grant with an end time expires at that time.',
-    file: 'src/billing/subscription.queries.ts',
+    file: 'src/billing/billing.queries.ts',
     find: "OR status = 'active' AND provider_subscription_id IS NULL AND current_period_end <= ${time}",
     replace: 'OR false',
     tests: [['test/api/subscription.spec.ts', 'active by hand']],
@@ -210,7 +210,7 @@ export const ACCESS_MUTANTS = [
     name: 'who was let in stays in',
     promise:
       'A caller who has lost the workspace, the subscription or the account is refused at once, on every instance.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/guards/access.queries.ts',
     find: '`w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     replace: '`true OR w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
@@ -219,7 +219,7 @@ export const ACCESS_MUTANTS = [
     name: 'suspended accounts admitted beside nodes',
     promise:
       'Where workspaces are on nodes, a suspended account is refused by the coordinator, whatever a node has.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/guards/access.queries.ts',
     find: 'SELECT suspended_at IS NULL FROM users',
     replace: 'SELECT true FROM users',
     tests: [['test/contract/beside-nodes.spec.ts', 'is suspended']],
@@ -317,7 +317,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account goes on where statements look',
     promise: 'A caller who was admitted a moment ago is refused by the statement once suspended.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/guards/access.queries.ts',
     find: 'AND suspended_at IS NOT NULL) AND (',
     replace: 'AND false) AND (',
     tests: [[SUSPENSION, 'pull']],
@@ -349,9 +349,9 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account is pushed to',
     promise: 'No push is sent to the devices of a suspended account.',
-    file: 'src/web-push/push-queue.queries.ts',
-    find: 'u.id = w.user_id AND u.suspended_at IS NOT NULL',
-    replace: 'u.id = w.user_id AND false',
+    file: 'src/web-push/push-queue.ts',
+    find: 'busy.set(id, ofOneOwner);',
+    replace: 'busy.set(id, 0);',
     tests: [[SUSPENSION, 'are not pushed to']],
   },
   {
@@ -390,8 +390,8 @@ export const ACCESS_MUTANTS = [
     name: 'ended tokens count',
     promise: 'A user has at most 1,000 live access tokens; revoked and expired ones do not count.',
     file: 'src/access-tokens/access-tokens.service.ts',
-    find: 'AND ${IS_LIVE} OFFSET',
-    replace: 'AND $2::timestamptz IS NOT NULL OFFSET',
+    find: 'countBy({ userId, ...liveTokens(now) })',
+    replace: 'countBy({ userId })',
     tests: [[CAPS, 'a user with 995 live access tokens']],
   },
   {
@@ -406,16 +406,16 @@ export const ACCESS_MUTANTS = [
     name: 'sessions without end',
     promise: 'A user has at most 200 sessions; a new one ends the oldest.',
     file: 'src/auth/session-cap.ts',
-    find: 'await tx.run(endSurplus, [userId, id, MAX_SESSIONS]);',
-    replace: 'await tx.run(endSurplus, [userId, id, 10 * MAX_SESSIONS]);',
+    find: 'tx.run(sessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);',
+    replace: 'tx.run(sessionStatements.endSurplus, [userId, id, 10 * MAX_SESSIONS]);',
     tests: [[CAPS, 'a user with 200 sessions']],
   },
   {
     name: 'one-time tokens outlive their session',
     promise: 'The one-time tokens of a session end with the session.',
-    file: 'src/auth/session-cap.ts',
-    find: 'value IN (SELECT token FROM ended)',
-    replace: 'value IN (SELECT token FROM ended WHERE false)',
+    file: 'src/auth/auth.queries.ts',
+    find: ')\n     ${FORGET_ONE_TIME_TOKENS}`',
+    replace: ')\n     ${FORGET_ONE_TIME_TOKENS} AND false`',
     tests: [[CAPS, 'loses the oldest with its one-time tokens']],
   },
   {
@@ -430,15 +430,15 @@ export const ACCESS_MUTANTS = [
     name: 'key sessions without end',
     promise: 'A user has at most 1,000 key sessions.',
     file: 'src/automation/key-sessions.service.ts',
-    find: '[userId, id, MAX_SESSIONS]',
-    replace: '[userId, id, 10 * MAX_SESSIONS]',
+    find: 'skip: MAX_SESSIONS - 1',
+    replace: 'skip: 10 * MAX_SESSIONS - 1',
     tests: [[CAPS, 'a user with 1,000 key sessions']],
   },
   {
     name: 'push subscriptions are bounded by workspace alone',
     promise: 'A user has at most 1,000 push subscriptions.',
     file: 'src/web-push/push-subscriptions.service.ts',
-    find: 'await tx.run(pushSubscriptionStatements.crowdOut, bound);',
+    find: '        await tx.run(crowdOut, [principal.userId, workspaceId, deviceId, MAX_PER_USER]);\n',
     replace: '',
     tests: [[CAPS, 'a user with 1,000 push subscriptions']],
   },
@@ -478,7 +478,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'deletions are forgotten',
     promise: 'A deletion is final, even if it is months old and had no effect.',
-    file: 'src/billing/event-log.queries.ts',
+    file: 'src/billing/billing.queries.ts',
     find: "AND e.kind <> 'deleted' AND (e.fate",
     replace: 'AND (e.fate',
     tests: [[EVENTS, 'after a final deletion or one without effect']],

@@ -10,7 +10,7 @@ const FAILOVER = 'test/process/failover.spec.ts';
 const RULES = 'test/contract/monitoring-rules.spec.ts';
 
 const PARTITIONS = 'test/invariants/partitions.spec.ts';
-const OWED = 'test/invariants/backup-owed.spec.ts';
+const OF_NODES = 'test/invariants/backup-of-nodes.spec.ts';
 
 export const BACKUP_MUTANTS = [
   {
@@ -98,8 +98,8 @@ export const BACKUP_MUTANTS = [
     name: 'failed backup counts as verified',
     promise: 'The metrics of scheduled backups count verified ones only.',
     file: 'src/platform/jobs/job-runs.ts',
-    find: 'started_at <= $2 AND ended_at IS NOT NULL AND error IS NULL ORDER',
-    replace: 'started_at <= $2 AND ended_at IS NOT NULL ORDER',
+    find: 'endedAt: Not(IsNull()), error: IsNull() }',
+    replace: 'endedAt: Not(IsNull()) }',
     tests: [[SCHEDULED, 'that fails its verification|and late from the next']],
   },
   {
@@ -187,8 +187,8 @@ export const BACKUP_MUTANTS = [
     name: 'failover without a gap',
     promise: 'After a failover no cursor stands for two changes.',
     file: 'src/backup/failovers.ts',
-    find: 'head_cursor = head_cursor + $1::bigint RETURNING',
-    replace: 'head_cursor = head_cursor + 0 * $1::bigint RETURNING',
+    find: 'LEAVE_GAP, [plan.gap]',
+    replace: 'LEAVE_GAP, [0]',
     tests: [[FAILOVER, 'advances the heads|seen lost changes']],
   },
   {
@@ -256,42 +256,17 @@ export const BACKUP_MUTANTS = [
     tests: [[SCHEDULED, 'the encoding and the locale']],
   },
   {
-    name: 'backup names an account that is deleted',
-    promise:
-      'A backup of nodes can be restored on one server while the deletion of an account is owed to a node.',
-    file: 'src/backup/table-files.ts',
-    find: "      user_id: 'owner',\n",
-    replace: '',
-    tests: [[OWED, 'restored on one server']],
-  },
-  {
-    name: 'restored workspace of a deleted account',
-    promise: 'Workspaces of deleted accounts are marked in a backup, also when the mark is owed to a node.',
-    file: 'src/backup/table-files.ts',
-    find: 'coalesce(deleted_at, CASE WHEN owner IS NULL AND user_id IS NOT NULL THEN now() END)',
-    replace: 'deleted_at',
-    tests: [[OWED, 'restored on one server']],
-  },
-  {
-    name: 'restored subscription of a deleted device',
-    promise: 'A restored backup sends no push to a device whose deletion was owed to a node.',
-    file: 'src/backup/table-files.ts',
-    find: '(workspace_id, device_id) NOT IN (SELECT workspace_id, device_id FROM owed_unsubscriptions)',
-    replace: 'true',
-    tests: [[OWED, 'restored on one server']],
-  },
-  {
     name: 'token of a purged workspace in a backup',
     promise: 'A backup of nodes can be restored on one server although a token outlives its workspace.',
     file: 'src/backup/table-files.ts',
     find: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)',
     replace: 'true',
-    tests: [[OWED, 'restored on one server']],
+    tests: [[OF_NODES, 'is restored on one server']],
   },
   {
     name: 'verified backup forgotten after a hundred failures',
     promise: 'However often backups fail, the last verified one is known, and the alert fires.',
-    file: 'src/platform/jobs/job-runs.ts',
+    file: 'src/platform/jobs/jobs.queries.ts',
     find: 'AND r.id <= newest_forgotten.id AND r.id <> newest_forgotten.good',
     replace: 'AND r.id <= newest_forgotten.id',
     tests: [[SCHEDULED, 'a hundred failures']],
@@ -305,19 +280,11 @@ export const BACKUP_MUTANTS = [
     tests: [[PARTITIONS, 'backed up']],
   },
   {
-    name: 'partitions: their keys count as references',
-    promise: 'Whether a blob is referenced is looked up once for each table, not for each partition.',
-    file: 'src/storage/blob-references.ts',
-    find: ' AND k.conparentid = 0',
-    replace: '',
-    tests: [[PARTITIONS, 'each reference']],
-  },
-  {
     name: 'partitions: thinning deletes at a place of all of them',
     promise: 'Retention deletes versions of no other workspace, also where tables have partitions.',
-    file: 'src/files/thinning.ts',
-    find: 'DELETE FROM versions WHERE workspace_id = $1 AND ctid',
-    replace: 'DELETE FROM versions WHERE ctid',
+    file: 'src/files/files.queries.ts',
+    find: 'DELETE FROM {versions} WHERE workspace_id = $1 AND ctid',
+    replace: 'DELETE FROM {versions} WHERE ctid',
     tests: [[PARTITIONS, 'is used, thinned']],
   },
   {

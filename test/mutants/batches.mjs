@@ -167,8 +167,8 @@ export const BATCH_MUTANTS = [
     name: 'batch downloads without the access check',
     promise: 'A batch download reads only what its caller may read at that moment.',
     file: 'src/batches/batches.queries.ts',
-    find: 'WHERE EXISTS (SELECT 1 FROM workspaces w WHERE w.id = $1 AND ${access(6)})',
-    replace: 'WHERE EXISTS (SELECT 1 FROM workspaces w WHERE w.id = $1 OR ${access(6)})',
+    find: 'WHERE EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = $1 AND ${access(6)})',
+    replace: 'WHERE EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = $1 OR ${access(6)})',
     tests: [[RACES, 'reads nothing of a workspace']],
   },
   {

@@ -19,7 +19,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'restore does not wake a deleted file',
     promise: 'A restored path is live again.',
-    file: 'src/files/versions.service.ts',
+    file: 'src/files/files.queries.ts',
     find: 'is_deleted = false, updated_at = $6',
     replace: 'updated_at = $6',
     tests: [['test/api/versions.spec.ts', 'makes a deleted path live again']],
@@ -27,9 +27,10 @@ export const HISTORY_MUTANTS = [
   {
     name: 'versions under the wrong path',
     promise: 'A version is found only under its own path.',
-    file: 'src/files/versions.service.ts',
-    find: 'WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND v.id = $3`,\n  ),\n\n  /**\n   * Makes',
-    replace: 'WHERE f.workspace_id = $1 AND $2::text IS NOT NULL AND v.id = $3`,\n  ),\n\n  /**\n   * Makes',
+    file: 'src/files/files.queries.ts',
+    find: 'WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND v.id = $3`,\n    true,\n  ),\n\n  /**\n   * Makes',
+    replace:
+      'WHERE f.workspace_id = $1 AND $2::text IS NOT NULL AND v.id = $3`,\n    true,\n  ),\n\n  /**\n   * Makes',
     tests: [['test/api/versions.spec.ts', 'is 404 for download and restore']],
   },
   {
@@ -44,8 +45,8 @@ export const HISTORY_MUTANTS = [
     name: 'projection loses the change at its cursor',
     promise: 'A projection equals the result of folding the log up to its cursor.',
     file: 'src/checkpoints/checkpoints.queries.ts',
-    find: 'FROM changes WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3',
-    replace: 'FROM changes WHERE workspace_id = $1 AND cursor > $2 AND cursor < $3',
+    find: 'FROM {changes} WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3',
+    replace: 'FROM {changes} WHERE workspace_id = $1 AND cursor > $2 AND cursor < $3',
     tests: [['test/invariants/projections.spec.ts']],
   },
   {
@@ -99,7 +100,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention takes what a checkpoint pins',
     promise: 'A version that a checkpoint pins is kept.',
-    file: 'src/files/thinning.ts',
+    file: 'src/files/files.queries.ts',
     find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR v.change_cursor < (',
     replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR v.change_cursor < (',
     tests: [[RETENTION, 'pinned versions|takes neither current nor pinned']],
@@ -107,7 +108,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention takes what is current',
     promise: 'The current version of a file is kept, even if an earlier plan would remove it.',
-    file: 'src/files/thinning.ts',
+    file: 'src/files/files.queries.ts',
     find: 'WHERE f.version <> v.version AND (',
     replace: 'WHERE f.version IS NOT NULL AND (',
     tests: [[RETENTION, 'takes neither current nor pinned']],
@@ -134,7 +135,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'bytes that a restored version shares are marked for deletion',
     promise: 'Bytes are deleted with the last version that refers to them.',
-    file: 'src/files/thinning.ts',
+    file: 'src/files/files.queries.ts',
     find: '              ORDER BY blob_id LIMIT 1) IS NULL',
     replace: '              ORDER BY blob_id LIMIT 0) IS NULL',
     tests: [
@@ -146,7 +147,7 @@ export const HISTORY_MUTANTS = [
     name: 'thinning trusts the statistics',
     promise:
       'A thinning batch reads only the rows that it needs, however much the workspace has grown since the last ANALYZE.',
-    file: 'src/files/thinning.ts',
+    file: 'src/files/files.queries.ts',
     find: 'WHERE workspace_id = $1 AND id BETWEEN v.file_id AND v.file_id ORDER BY id LIMIT 1',
     replace: 'WHERE workspace_id = $1 AND id = v.file_id LIMIT 1',
     tests: [[RETENTION, 'reads what it takes']],
@@ -154,7 +155,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'pin looked for in the whole log of its file',
     promise: 'A thinning batch reads only the rows that it needs, however long the log of a file is.',
-    file: 'src/files/thinning.ts',
+    file: 'src/files/files.queries.ts',
     find: 'v.file_id AND cursor <= mark.cursor',
     replace: 'v.file_id AND cursor > v.change_cursor AND cursor <= mark.cursor',
     tests: [[RETENTION, 'reads what it takes']],
@@ -186,7 +187,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: changes are not read',
     promise: 'The nightly run looks at files that have got another version.',
-    file: 'src/retention/retention-queue.queries.ts',
+    file: 'src/retention/retention.queries.ts',
     find: 'WHERE workspace_id = $1 AND cursor > $2 ORDER BY cursor LIMIT $3',
     replace: 'WHERE workspace_id = $1 AND cursor > $2 + 1 ORDER BY cursor LIMIT $3',
     tests: [[QUEUE, 'leaves what the rule says']],
@@ -202,7 +203,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a file that becomes due meanwhile is forgotten',
     promise: 'A file leaves the queue only when it has not become due again while a run looked at it.',
-    file: 'src/retention/retention-queue.queries.ts',
+    file: 'src/retention/retention.queries.ts',
     find: 'q.revision = next.revision AND next.due_at IS NULL',
     replace: 'next.due_at IS NULL',
     tests: [[QUEUE, 'stays in the queue']],
@@ -210,7 +211,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a pin of another run is kept',
     promise: 'No pin outlives its checkpoint, whatever runs at the same time.',
-    file: 'src/retention/retention-queue.queries.ts',
+    file: 'src/retention/retention.queries.ts',
     find: 'AND (is_pinned OR due_at < $2)',
     replace: 'AND is_pinned',
     tests: [[QUEUE, 'loses a pin']],
@@ -218,7 +219,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a plan under another rule is used',
     promise: 'What was planned under another rule is planned again.',
-    file: 'src/retention/retention-queue.queries.ts',
+    file: 'src/retention/retention.queries.ts',
     find: 'm.workspace_id = w.id AND m.rule = $2',
     replace: 'm.workspace_id = w.id AND $2 IS NOT NULL',
     tests: [[QUEUE, 'leaves what the rule says']],
@@ -226,7 +227,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention visits every workspace',
     promise: 'A workspace in which nothing is due costs nothing but the look at its row.',
-    file: 'src/retention/retention-queue.queries.ts',
+    file: 'src/retention/retention.queries.ts',
     find: 'm.cursor <> w.head_cursor OR',
     replace: 'm.cursor <= w.head_cursor OR',
     tests: [[QUEUE, 'at no workspace']],

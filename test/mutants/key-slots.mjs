@@ -2,7 +2,6 @@
 
 const SLOTS = 'test/api/key-slots.spec.ts';
 const SERVICE = 'src/key-slots/key-slots.service.ts';
-const QUERIES = 'src/key-slots/key-slots.queries.ts';
 
 export const KEY_SLOT_MUTANTS = [
   {
@@ -48,9 +47,9 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'key slots written without the lock',
     promise: 'Two devices that delete each other’s key slots leave one.',
-    file: QUERIES,
-    find: ' AND deleted_at IS NULL FOR NO KEY UPDATE',
-    replace: ' AND deleted_at IS NULL',
+    file: 'src/workspaces/workspaces.queries.ts',
+    find: 'FROM {workspaces} WHERE id = $1 FOR NO KEY UPDATE`',
+    replace: 'FROM {workspaces} WHERE id = $1`',
     tests: [[SLOTS, 'never delete the last slot|never exceed the caps']],
   },
   {
@@ -64,9 +63,9 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'key slots whose time can repeat',
     promise: 'The time of a key slot rises with every replacement, also when the clock is set back.',
-    file: QUERIES,
-    find: "updated_at = greatest(excluded.updated_at, (s.updated_at AT TIME ZONE 'UTC' + interval '1 millisecond') AT TIME ZONE 'UTC')",
-    replace: 'updated_at = excluded.updated_at',
+    file: SERVICE,
+    find: 'Math.max(now.getTime(), before.getTime() + 1)',
+    replace: 'Math.max(now.getTime(), 0 * before.getTime())',
     tests: [[SLOTS, 'a later updatedAt even when the clock is set back']],
   },
   {
@@ -81,18 +80,16 @@ export const KEY_SLOT_MUTANTS = [
     name: 'key slots survive their workspace',
     promise: 'A deleted workspace takes its key slots with it.',
     file: 'src/key-slots/key-slots.module.ts',
-    find: 'purge.addStep(async (workspaceId) => (await database.run(keySlotStatements.purge, [workspaceId])).length);',
-    replace: 'purge.addStep(async () => Promise.resolve(database ? 0 : 1));',
+    find: 'purge.addStep((workspaceId) => keySlots.purge(workspaceId));',
+    replace: 'purge.addStep(async () => Promise.resolve(keySlots ? 0 : 1));',
     tests: [[SLOTS, 'takes its slots with it']],
   },
   {
     name: 'an export with the proof of its vaults',
     promise: 'An export and a session are not enough to replace the key slots of a vault.',
-    file: 'src/export/export.queries.ts',
-    find: `encryption_salt AS "encryptionSalt",
-            verification_salt`,
-    replace: `encryption_salt AS "encryptionSalt", verification_hash AS "verificationHash",
-            verification_salt`,
+    file: 'src/export/workspace-export.ts',
+    find: 'encryptionSalt: workspace.encryptionSalt,',
+    replace: 'encryptionSalt: workspace.encryptionSalt, verificationHash: workspace.verificationHash,',
     tests: [['test/api/export.spec.ts', 'has no proof of knowledge']],
   },
 ];

@@ -1,6 +1,6 @@
 // Faults in the write model, the change log and what is read from it.
 
-const UPLOADS = 'src/platform/database/migrations/1763600000042-uploads-to-many-workspaces.ts';
+const UPLOADS = 'src/files/put-documents.sql';
 const SYNC = 'test/api/sync.spec.ts';
 const FILES = 'test/api/files.spec.ts';
 const RACES = 'test/invariants/write-races.spec.ts';
@@ -26,7 +26,7 @@ export const LOG_MUTANTS = [
   {
     name: 'hash of any length',
     promise: 'The database itself refuses a malformed hash.',
-    file: 'src/platform/database/migrations/1763600000023-quick-check-of-blobs.ts',
+    file: 'src/platform/database/migrations/1764400000004-storage.ts',
     find: 'length(sha256) = 64 AND ',
     replace: '',
     tests: [['test/invariants/hex-columns.spec.ts', 'by the database itself']],
@@ -40,8 +40,9 @@ export const LOG_MUTANTS = [
     also: [
       {
         file: UPLOADS,
-        find: '${UPLOADS_OF_MANY} ${UPLOADS_OF_ONE}',
-        replace: 'CREATE SEQUENCE cursors; ${UPLOADS_OF_MANY} ${UPLOADS_OF_ONE}',
+        find: 'CREATE OR REPLACE FUNCTION {put_documents_of_many}(',
+        replace:
+          'CREATE SEQUENCE IF NOT EXISTS cursors;\nCREATE OR REPLACE FUNCTION {put_documents_of_many}(',
       },
       {
         file: UPLOADS,
@@ -53,11 +54,6 @@ export const LOG_MUTANTS = [
         find: 'change_cursor := log_heads[w] + 1;',
         // The pause stands for the disk: commits take as long as they take, in any order.
         replace: "change_cursor := nextval('cursors'); PERFORM pg_sleep(random() / 20);",
-      },
-      {
-        file: UPLOADS,
-        find: 'SET head_cursor = log_heads[array_position(p_workspace, w.id)],',
-        replace: 'SET head_cursor = greatest(w.head_cursor, log_heads[array_position(p_workspace, w.id)]),',
       },
       {
         file: UPLOADS,
@@ -85,16 +81,16 @@ export const LOG_MUTANTS = [
   {
     name: 'deletion without the lock of its log',
     promise: 'A file is deleted once and logged once, however many requests delete it at the same time.',
-    file: 'src/files/change-log.ts',
-    find: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
-    replace: 'FROM workspaces WHERE id = $1 AND deleted_at IS NULL',
+    file: 'src/files/files.queries.ts',
+    find: 'FROM {workspaces} WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
+    replace: 'FROM {workspaces} WHERE id = $1 AND deleted_at IS NULL',
     tests: [[INTERLEAVINGS, 'a deletion that waits for the log']],
   },
   {
     name: 'identical upload mints a version',
     promise: 'Uploading the live content again changes nothing.',
     file: UPLOADS,
-    find: 'IF is_live AND head_hash = p_hash[n] THEN',
+    find: 'IF is_live AND u.head_hash = u.hash THEN',
     replace: 'IF false THEN',
     tests: [[FILES, 'PUT file']],
   },
@@ -102,8 +98,8 @@ export const LOG_MUTANTS = [
     name: 'deleted path is not revived by its own content',
     promise: 'Uploading the previous content to a deleted path makes the file live again, as a new version.',
     file: UPLOADS,
-    find: 'IF is_live AND head_hash = p_hash[n] THEN',
-    replace: 'IF head_hash = p_hash[n] THEN',
+    find: 'IF is_live AND u.head_hash = u.hash THEN',
+    replace: 'IF u.head_hash = u.hash THEN',
     tests: [[FILES, 'lists a revived file again|removes the file from every view|PUT file']],
   },
   {
@@ -118,8 +114,8 @@ export const LOG_MUTANTS = [
     name: 'If-Match is not looked at',
     promise: 'A conditional upload applies only to the content that it names.',
     file: UPLOADS,
-    find: 'OR (p_if_match[n] IS NOT NULL AND NOT (',
-    replace: 'OR (false AND NOT (',
+    find: 'ELSIF u.if_match IS NOT NULL',
+    replace: 'ELSIF false',
     tests: [[FILES, 'a conditional upload']],
   },
   {
@@ -269,8 +265,8 @@ export const LOG_MUTANTS = [
     name: 'group forgets If-Match',
     promise: 'Of many uploads with the same If-Match, exactly one wins.',
     file: UPLOADS,
-    find: 'OR (p_if_match[n] IS NOT NULL AND NOT (',
-    replace: 'OR (p_if_match[n] IS NOT NULL AND n = 1 AND NOT (',
+    find: 'ELSIF u.if_match IS NOT NULL',
+    replace: 'ELSIF u.if_match IS NOT NULL AND u.n = 1',
     tests: [[GROUPS, 'as one by one']],
   },
   {
@@ -293,16 +289,17 @@ export const LOG_MUTANTS = [
     name: 'group answers every upload with the same cursor',
     promise: 'Each upload of a commit is answered with the cursor of its own change.',
     file: UPLOADS,
-    find: 'change_cursor := log_heads[w] + 1;\n        log_heads[w] := change_cursor;\n        written :=',
-    replace: 'change_cursor := p_head[w] + 1;\n        log_heads[w] := log_heads[w] + 1;\n        written :=',
+    find: 'change_cursor := log_heads[w] + 1;\n      log_heads[w] := change_cursor;',
+    replace: 'change_cursor := p_head[w] + 1;\n      log_heads[w] := log_heads[w] + 1;',
     tests: [[GROUPS, 'as one by one']],
   },
   {
     name: 'group logs its changes in reverse',
     promise: 'The log has the changes of a commit in the order of its uploads.',
     file: UPLOADS,
-    find: "SELECT p_workspace[p_of[n]], cursor, file, 'upsert'",
-    replace: "SELECT p_workspace[p_of[n]], log_heads[p_of[n]] + p_head[p_of[n]] + 1 - cursor, file, 'upsert'",
+    find: "SELECT p_workspace[p_of[n]], cursor, file, p_path[n], 'upsert'",
+    replace:
+      "SELECT p_workspace[p_of[n]], log_heads[p_of[n]] + p_head[p_of[n]] + 1 - cursor, file, p_path[n], 'upsert'",
     tests: [[GROUPS, 'as one by one']],
   },
   {
@@ -341,8 +338,8 @@ export const LOG_MUTANTS = [
     name: 'group takes a swept blob for its own',
     promise: 'Every version has its bytes.',
     file: UPLOADS,
-    find: 'IF NOT FOUND THEN\n            outcome :=',
-    replace: 'IF n > 1 AND NOT FOUND THEN\n            outcome :=',
+    find: 'IF NOT FOUND THEN\n          outcome :=',
+    replace: 'IF n > 1 AND NOT FOUND THEN\n          outcome :=',
     tests: [[GROUPS, 'as one by one']],
   },
   {
@@ -357,32 +354,8 @@ export const LOG_MUTANTS = [
     name: 'work is done again after a COMMIT without an answer',
     promise: 'A write that may have been committed is not repeated.',
     file: 'src/platform/database/database.ts',
-    find: 'throw isUnknown(error) ? new AmbiguousCommit(from(error)) : from(error);',
+    find: 'throw isUnknown(error) ? new AmbiguousCommit(error) : error;',
     replace: 'throw error;',
     tests: [['test/invariants/transactions.spec.ts', 'is not run again']],
-  },
-  {
-    name: 'a push goes to a device that was deleted while its node was away',
-    promise: 'Nothing is sent to a deleted device.',
-    file: 'src/web-push/push-queue.ts',
-    find: 'return claimed.length === 0 ? [] : this.withoutDeleted(claimed);',
-    replace: 'return claimed;',
-    tests: [['test/api/node-away.spec.ts', 'it gets no push']],
-  },
-  {
-    name: 'a job takes a coordinator that does not answer for a node that is away',
-    promise: 'Only a node that is known to be away is left out.',
-    file: 'src/platform/database/database.ts',
-    find: 'return isUnanswered(error) ? this.router?.awayIn(error) : undefined;',
-    replace: "return isUnanswered(error) ? ((await this.router?.awayIn(error)) ?? 'unknown') : undefined;",
-    tests: [['test/api/node-away.spec.ts', 'fails when what it needs beside the parts does not answer']],
-  },
-  {
-    name: 'the old subscription of a deleted device takes the new one with it',
-    promise: 'A device that subscribes anew gets its pushes.',
-    file: 'src/devices/owed-unsubscriptions.ts',
-    find: 'if (owed.length > 0) await this.settle([workspaceId]);',
-    replace: 'void owed;',
-    tests: [['test/api/node-away.spec.ts', 'keeps the new one']],
   },
 ];

@@ -14,7 +14,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'mail without a lease',
     promise: 'Of several instances, one sends a mail.',
-    file: 'src/mail/mail-queue.queries.ts',
+    file: 'src/mail/mail.queries.ts',
     find: 'SET due_at = $3, attempts',
     replace: 'SET due_at = least($3, m.due_at), attempts',
     tests: [[QUEUE, 'is sent once, however many instances']],
@@ -30,7 +30,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'links work more than once',
     promise: 'A link in a mail works once.',
-    file: 'src/auth/mail-links.ts',
+    file: 'src/auth/auth.queries.ts',
     find: 'WHERE token_hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3\n     RETURNING',
     replace: 'WHERE token_hash = $1 AND purpose = $2 AND expires_at > $3\n     RETURNING',
     tests: [[RECOVERY, 'fifty times at once']],
@@ -38,7 +38,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'a repeated mail makes its link valid again',
     promise: 'A used link never works again.',
-    file: 'src/auth/mail-links.ts',
+    file: 'src/auth/auth.queries.ts',
     find: '(l.token_hash = excluded.token_hash AND l.used_at IS NULL)',
     replace: 'l.token_hash = excluded.token_hash',
     tests: [[RECOVERY, 'is not made valid again by a repeat']],
@@ -121,17 +121,16 @@ export const MAIL_MUTANTS = [
     name: 'turning off one kind of mail turns off all',
     promise: 'A link turns off one kind of mail and no other.',
     file: 'src/notices/muted-notices.ts',
-    find: "'SELECT 1 FROM muted_notices WHERE user_id = $1 AND notice = $2'",
-    replace: "'SELECT 1 FROM muted_notices WHERE user_id = $1 AND $2::text IS NOT NULL'",
+    find: 'existsBy({ userId, notice })',
+    replace: 'existsBy({ userId })',
     tests: [[UNSUBSCRIBE, 'is stopped by a single POST']],
   },
   {
     name: 'security notices can be turned off',
     promise: 'Security notices cannot be turned off.',
     file: 'src/notices/security-notices.ts',
-    find: 'FROM users WHERE id = $1 AND suspended_at IS NULL',
-    replace:
-      'FROM users WHERE id = $1 AND suspended_at IS NULL AND NOT EXISTS (SELECT FROM muted_notices WHERE user_id = $1)',
+    find: 'if (!user) return;',
+    replace: "if (!user || (await tx.manager.existsBy('muted_notices', { userId }))) return;",
     tests: [[UNSUBSCRIBE, 'cannot be turned off']],
   },
   {
@@ -171,9 +170,9 @@ export const MAIL_MUTANTS = [
     promise: 'The time of an answer does not tell whether an address has an account.',
     file: 'src/auth/password-recovery.ts',
     find: "await this.mail.queue({ template: 'reset-password', to: email });",
-    replace: `const found = await this.database.run(statements.account, [email.toLowerCase()]);
-    for (const end = performance.now() + 2; found.length > 0 && performance.now() < end;) ;
-    if (found.length > 0) await this.mail.queue({ template: 'reset-password', to: email });`,
+    replace: `const isFound = await this.users.existsBy({ email: email.toLowerCase(), suspendedAt: IsNull() });
+    for (const end = performance.now() + 2; isFound && performance.now() < end;) ;
+    if (isFound) await this.mail.queue({ template: 'reset-password', to: email });`,
     tests: [[TIMINGS, 'a forgotten password over the API']],
   },
   {
@@ -197,8 +196,8 @@ export const MAIL_MUTANTS = [
     promise: 'The time of an answer does not tell whether an address has an account.',
     file: 'src/auth/email-change.ts',
     find: "await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });",
-    replace: `const taken = await this.database.run(statements.ownerOf, [email.toLowerCase()]);
-    if (taken.length === 0) await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });`,
+    replace: `const isTaken = await this.users.existsBy({ email: email.toLowerCase() });
+    if (!isTaken) await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });`,
     tests: [[TIMINGS, 'another address of an account']],
   },
   {
@@ -228,7 +227,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'events that no mail tells of',
     promise: 'A gathered mail counts all events.',
-    file: 'src/mail/mail-queue.queries.ts',
+    file: 'src/mail/mail.queries.ts',
     find: "'count', ((parameters ->> 'count')::integer + 1)::text,",
     replace: "'count', (parameters ->> 'count')::text,",
     tests: [['test/api/mail-notices.spec.ts', 'none is lost|the number of all']],

@@ -69,8 +69,8 @@ export const PASSWORD_MUTANTS = [
     name: 'old hash put back over a new password',
     promise: 'The renewal of a hash never undoes a password change.',
     file: 'src/auth/sign-in-passwords.ts',
-    find: "provider_id = 'credential' AND password = $2`",
-    replace: "provider_id = 'credential' AND $2 <> ''`",
+    find: '{ ...credentialOf(userId), password: hash }',
+    replace: 'credentialOf(hash && userId)',
     tests: [[PASSWORDS, 'is not put back over a password']],
   },
   {

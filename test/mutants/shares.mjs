@@ -157,7 +157,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'deleted workspaces taken up in their order',
     promise: PROMISE,
-    file: 'src/workspaces/workspace-purge.ts',
+    file: 'src/workspaces/workspaces.queries.ts',
     find: 'ORDER BY place, deleted_at LIMIT $1',
     replace: 'ORDER BY deleted_at LIMIT $1',
     tests: [[SHARES, 'the emptying of deleted workspaces']],
@@ -213,7 +213,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'pushes by age alone',
     promise: 'An owner without a push in flight goes before owners with one.',
-    file: 'src/web-push/push-queue.queries.ts',
+    file: 'src/web-push/web-push.queries.ts',
     find: 'ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2',
     replace: 'ORDER BY s.due_at LIMIT $2',
     tests: [[SHARES, 'due pushes go to']],

@@ -49,8 +49,8 @@ export const SINGLE_SIGN_ON_MUTANTS = [
     name: 'an address is passed on with its account',
     promise: 'Another person who gets an address at the provider does not get the account.',
     file: `${ROOM}/linked-accounts.ts`,
-    find: "if (others.length > 0) return { refusal: 'other-person' };",
-    replace: 'if (others.length < 0) throw new Error();',
+    find: "if (await tx.manager.getRepository(AuthAccount).existsBy(another)) return { refusal: 'other-person' };",
+    replace: 'if (another.userId === providerId) throw new Error();',
     tests: [[SPEC, 'is not handed to another person']],
   },
   {
@@ -66,7 +66,7 @@ export const SINGLE_SIGN_ON_MUTANTS = [
     name: 'factors prepared for somebody else',
     promise: 'Whoever created an account with an address that is not theirs has no passkey or factor there.',
     file: 'src/auth/access-endings.ts',
-    find: 'if (applies(effects.passkeys)) await tx.run(factorStatements.removePasskeys, [userId]);',
+    find: 'if (applies(effects.passkeys)) await tx.manager.getRepository(Passkey).delete({ userId });',
     replace: '',
     tests: [[SPEC, 'loses its second factor and passkeys too']],
   },
@@ -97,9 +97,9 @@ export const SINGLE_SIGN_ON_MUTANTS = [
   {
     name: 'an invitation that is over lets people in',
     promise: 'With sign-up closed, only an open invitation lets a person in through the provider.',
-    file: `${ROOM}/linked-accounts.ts`,
-    find: 'DELETE FROM invitations WHERE email = $1 AND expires_at > $2 RETURNING email',
-    replace: 'DELETE FROM invitations WHERE email = $1 OR expires_at > $2 RETURNING email',
+    file: 'src/auth/single-sign-on/linked-accounts.ts',
+    find: 'delete({ email, expiresAt: MoreThan(now) })',
+    replace: 'delete([{ email }, { expiresAt: MoreThan(now) }])',
     tests: [[SPEC, 'makes none for others']],
   },
   {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -198,4 +198,24 @@ describeWithTestServers('a backup of blobs on disk', () => {
     await expectWhole(database, env);
     await database.drop();
   });
+});
+
+it('a workspace whose owner does not exist is not restored from a backup', async () => {
+  const other = await startService({ env: SETTINGS });
+  try {
+    const workspace = await (await other.user('gone')).workspace();
+    await workspace.put('note', contentOf(2 * INLINE)).expect(201);
+    await other.database.query('ALTER TABLE workspaces DROP CONSTRAINT IF EXISTS workspaces_user_id_fkey');
+    await other.database.query('UPDATE workspaces SET user_id = $1', [randomUUID()]);
+    const directory = join(home, 'ownerless');
+    await report(environmentOf(other), 'backup', 'create', directory);
+    const database = await createDatabase({ isEmpty: true });
+    const env = { DATABASE_URL: database.url, DATA_DIR: join(home, 'ownerless-data') };
+    await report(env, 'backup', 'restore', directory);
+    expect(await database.query('SELECT id FROM users')).toHaveLength(1);
+    expect(await database.query('SELECT id FROM workspaces')).toEqual([]);
+    await database.drop();
+  } finally {
+    await other.close();
+  }
 });

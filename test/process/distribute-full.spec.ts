@@ -72,8 +72,8 @@ async function fill(database: TestDatabase, env: Record<string, string>): Promis
     expect(await rowsOf(database)).toEqual(before);
     expect((await run()).output).toContain('Nothing to do');
 
-    await database.query('DROP TABLE owed_deletions, owed_unsubscriptions');
-    await database.query(`DELETE FROM migrations WHERE name LIKE 'OwedToNodes%'`);
+    await database.query('DROP TABLE mail_queue, mail_links, mail_notices, muted_notices');
+    await database.query(`DELETE FROM migrations WHERE name LIKE 'Mail%'`);
     expect((await run('--dry-run')).output).toContain('migrate them to this version');
     expect((await run()).output).toContain('1 steps done');
   });

@@ -126,6 +126,12 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
       /^The database was migrated by a development version \(Abandoned1763600000003\) .*\.\n$/,
     ],
     [
+      'the version before the baseline that has not finished its migrations',
+      'DELETE FROM migrations',
+      "INSERT INTO migrations (timestamp, name) VALUES (1763600000001, 'Identity1763600000001')",
+      /^The version before has not finished its migrations \(the last one is Identity1763600000001\); .*\.\n$/,
+    ],
+    [
       'a development version that lost its list',
       'TRUNCATE migrations',
       'SELECT',

@@ -58,7 +58,6 @@ export class WorkspaceAccessGuard implements CanActivate {
     if (!demands.workspaces) return true;
     refuseUnclear(demands.workspaces);
     if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');
-    await this.workspaceAccess.refuseAway(workspaceId);
     if (isCheckedInStatement && !isExpected) this.workspaceAccess.rememberAllowed(caller, workspaceId);
     request.workspace = { id: workspaceId, caller };
     return true;

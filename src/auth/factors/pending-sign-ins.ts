@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Like, Repository } from 'typeorm';
 import { Clock } from '../../platform/clock/index.js';
 import { Database } from '../../platform/database/index.js';
 import { Unauthorized } from '../../platform/http/index.js';
+import { AuthAccount, hasPassword, linkOf, passwordHashOf } from '../auth-account.entity.js';
+import { AuthVerification } from '../auth-verification.entity.js';
 import { identityRequests } from '../identity-request.js';
 import { lockUser } from '../lock-user.js';
-import { pendingSignInStatements } from './factor.queries.js';
 
 /** The identifiers of the rows. */
 export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;
@@ -20,6 +23,8 @@ export const WAITS_MS = 10 * 60_000;
 @Injectable()
 export class PendingSignIns {
   constructor(
+    @InjectRepository(AuthAccount) private readonly accounts: Repository<AuthAccount>,
+    @InjectRepository(AuthVerification) private readonly verifications: Repository<AuthVerification>,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
@@ -34,8 +39,8 @@ export class PendingSignIns {
   }
 
   /** Whether the account is still linked to a single sign-on provider. */
-  async isLinked(userId: string): Promise<boolean> {
-    return (await this.database.run(pendingSignInStatements.isLinked, [userId])).length > 0;
+  isLinked(userId: string): Promise<boolean> {
+    return this.accounts.existsBy(linkOf(userId));
   }
 
   /** Call this after a row of `auth_verifications` is committed. @throws Unauthorized */
@@ -44,17 +49,24 @@ export class PendingSignIns {
     const hashes = [...(identityRequests.getStore()?.hashes ?? [])];
     const isCurrent = await this.database.transaction(async (tx) => {
       if (!(await lockUser(tx, userId))) return false; // waits for a change of the password
-      return (await tx.run(pendingSignInStatements.isPassword, [userId, hashes])).length > 0;
+      return hasPassword(tx.manager.getRepository(AuthAccount), userId, hashes);
     });
     if (isCurrent) return;
-    await this.database.run(pendingSignInStatements.endOne, [identifier]);
+    await this.verifications.delete({ identifier });
     // Not one of the library's errors: here, after the action itself, it would send those with status 200.
     throw new Unauthorized('Invalid email or password');
   }
 
   /** The hash of the user's password, which a sign-in that is completed must still have. */
-  async passwordOf(userId: string): Promise<string | undefined> {
-    const rows = await this.database.run<{ hash: string }>(pendingSignInStatements.passwordOf, [userId]);
-    return rows[0]?.hash;
+  passwordOf(userId: string): Promise<string | undefined> {
+    return passwordHashOf(this.accounts, userId);
   }
+}
+
+/** Ends all that wait for a code of the user, whose id is the value of each. */
+export async function endPendingSignIns(
+  verifications: Repository<AuthVerification>,
+  userId: string,
+): Promise<void> {
+  await verifications.delete({ identifier: Like('2fa-%'), value: userId });
 }

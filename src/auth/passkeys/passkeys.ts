@@ -1,57 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
+import { Not, Repository } from 'typeorm';
 import { type AuditAction, AuditLog } from '../../audit/index.js';
-import { Database, statement, type Tx } from '../../platform/database/index.js';
+import { Database, type Tx } from '../../platform/database/index.js';
 import { asName, BadRequest, NAME_RULE, NotFound } from '../../platform/http/index.js';
+import { AuthAccount } from '../auth-account.entity.js';
+import { AuthSession } from '../auth-session.entity.js';
 import type { Actor } from '../factors/index.js';
 import { lockOwnUser } from '../lock-user.js';
+import { Passkey } from './passkey.entity.js';
 
 /** Passkeys per user. */
 export const MAX_PASSKEYS = 20;
-
-const statements = {
-  list: statement(
-    'passkeys.list',
-    `SELECT id, coalesce(name, 'Passkey') AS name, created_at AS "createdAt", backed_up AS "isSynced"
-     FROM auth_passkeys WHERE user_id = $1 ORDER BY created_at, id LIMIT $2`,
-  ),
-
-  count: statement(
-    'passkeys.count',
-    'SELECT count(*)::integer AS count FROM auth_passkeys WHERE user_id = $1',
-  ),
-
-  rename: statement(
-    'passkeys.rename',
-    'UPDATE auth_passkeys SET name = $3 WHERE user_id = $1 AND id = $2 RETURNING id',
-  ),
-
-  remove: statement(
-    'passkeys.remove',
-    'DELETE FROM auth_passkeys WHERE user_id = $1 AND id = $2 RETURNING id',
-  ),
-
-  /** Whether the user can sign in without this passkey: by a password, a provider or another passkey. */
-  hasAnother: statement(
-    'passkeys.has_another_way',
-    `SELECT 1 WHERE EXISTS (SELECT 1 FROM auth_accounts WHERE user_id = $1)
-                OR EXISTS (SELECT 1 FROM auth_passkeys WHERE user_id = $1 AND id <> $2)`,
-  ),
-
-  isThere: statement(
-    'passkeys.is_there',
-    'SELECT 1 FROM auth_passkeys WHERE user_id = $1 AND credential_id = $2',
-  ),
-
-  endSession: statement('passkeys.end_session', 'DELETE FROM auth_sessions WHERE id = $1'),
-
-  isSessionThere: statement(
-    'passkeys.is_session_there',
-    'SELECT 1 FROM auth_sessions WHERE user_id = $1 AND id = $2',
-  ),
-
-  forget: statement('passkeys.forget', 'DELETE FROM auth_passkeys WHERE user_id = $1 AND credential_id = $2'),
-};
 
 export interface ListedPasskey {
   readonly id: string;
@@ -65,32 +26,39 @@ export interface ListedPasskey {
 @Injectable()
 export class Passkeys {
   constructor(
+    @InjectRepository(Passkey) private readonly passkeys: Repository<Passkey>,
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
     private readonly database: Database,
     private readonly audit: AuditLog,
   ) {}
 
   /** Oldest first. */
-  list(userId: string): Promise<ListedPasskey[]> {
-    return this.database.run<ListedPasskey>(statements.list, [userId, MAX_PASSKEYS]);
+  async list(userId: string): Promise<ListedPasskey[]> {
+    const order = { createdAt: 'ASC', id: 'ASC' } as const;
+    const found = await this.passkeys.find({ where: { userId }, order, take: MAX_PASSKEYS });
+    return found.map(({ id, name, createdAt, backedUp }) => ({
+      ...{ id, name: name ?? 'Passkey', createdAt },
+      isSynced: backedUp,
+    }));
   }
 
   /** @throws BadRequest for an invalid name, NotFound unless the id is a passkey of this user */
   async rename(userId: string, id: string, name: string): Promise<void> {
     const stored = asName(name);
     if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
-    const renamed = isUUID(id) ? await this.database.run(statements.rename, [userId, id, stored]) : [];
-    if (renamed.length === 0) throw new NotFound('passkey not found');
+    const renamed = isUUID(id) ? await this.passkeys.update({ userId, id }, { name: stored }) : undefined;
+    if (!renamed?.affected) throw new NotFound('passkey not found');
   }
 
   /** Returns false, and keeps the passkey, when it is the last way to sign in. @throws NotFound */
   async remove(actor: Actor, id: string): Promise<boolean> {
-    const values = [actor.userId, id];
+    const { userId } = actor;
     return this.database.transaction(async (tx) => {
-      await lockOwnUser(tx, actor.userId);
-      const hasAnother = isUUID(id) && (await tx.run(statements.hasAnother, values)).length > 0;
-      if (isUUID(id) && !hasAnother) return false;
-      if (!isUUID(id) || (await tx.run(statements.remove, values)).length === 0)
-        throw new NotFound('passkey not found');
+      await lockOwnUser(tx, userId);
+      if (!isUUID(id)) throw new NotFound('passkey not found');
+      if (!(await this.hasAnotherWay(tx, userId, id))) return false;
+      const { affected } = await tx.manager.getRepository(Passkey).delete({ userId, id });
+      if (affected !== 1) throw new NotFound('passkey not found');
       await this.record(actor, 'factor.removed', tx);
       return true;
     });
@@ -98,8 +66,7 @@ export class Passkeys {
 
   /** Whether the user may have one more. */
   async hasRoom(userId: string): Promise<boolean> {
-    const [row] = await this.database.run<{ count: number }>(statements.count, [userId]);
-    return (row?.count ?? 0) < MAX_PASSKEYS;
+    return (await this.passkeys.countBy({ userId })) < MAX_PASSKEYS;
   }
 
   /** Call this before the library stores a new passkey: there is none that was not recorded. */
@@ -112,16 +79,22 @@ export class Passkeys {
    * that. Returns whether it was kept.
    */
   async keepNew(userId: string, sessionId: string, credentialId: string): Promise<boolean> {
-    if ((await this.database.run(statements.isSessionThere, [userId, sessionId])).length > 0) return true;
-    await this.database.run(statements.forget, [userId, credentialId]);
+    if (await this.sessions.existsBy({ userId, id: sessionId })) return true;
+    await this.passkeys.delete({ userId, credentialId });
     return false;
   }
 
   /** Call this after a session is committed. Ends it, and returns false, when its passkey was removed meanwhile. */
   async check({ id, userId }: { id: string; userId: string }, credentialId: string): Promise<boolean> {
-    if ((await this.database.run(statements.isThere, [userId, credentialId])).length > 0) return true;
-    await this.database.run(statements.endSession, [id]);
+    if (await this.passkeys.existsBy({ userId, credentialId })) return true;
+    await this.sessions.delete({ id });
     return false;
+  }
+
+  /** Whether the user can sign in without this passkey: by a password, a provider or another passkey. */
+  private async hasAnotherWay({ manager }: Tx, userId: string, id: string): Promise<boolean> {
+    const hasAccount = await manager.getRepository(AuthAccount).existsBy({ userId });
+    return hasAccount || (await manager.getRepository(Passkey).existsBy({ userId, id: Not(id) }));
   }
 
   private record({ userId, ip, userAgent }: Actor, action: AuditAction, tx?: Tx): Promise<void> {

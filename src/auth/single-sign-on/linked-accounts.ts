@@ -1,50 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { MoreThan, Not, Repository } from 'typeorm';
 import { AuditLog } from '../../audit/index.js';
 import { Configuration } from '../../config/index.js';
 import { Clock } from '../../platform/clock/index.js';
-import { Database, statement, type Tx } from '../../platform/database/index.js';
+import { Database, type Tx } from '../../platform/database/index.js';
 import { AccessEndings, type Ended } from '../access-endings.js';
+import { AuthAccount } from '../auth-account.entity.js';
+import { linkedAccountStatements } from '../auth.queries.js';
 import type { Client } from '../browser-sessions.js';
+import { Invitation } from '../invitation.entity.js';
 import { AccountSuspended } from '../suspensions.js';
-
-const linkStatements = {
-  owner: statement(
-    'linked_accounts.owner',
-    'SELECT user_id AS "userId" FROM auth_accounts WHERE provider_id = $1 AND account_id = $2',
-  ),
-
-  addUser: statement(
-    'linked_accounts.add_user',
-    `INSERT INTO users (email, name, email_verified, created_at, updated_at) VALUES ($1, $2, true, $3, $3)
-     ON CONFLICT (email) DO NOTHING RETURNING id`,
-  ),
-
-  /** Of several requests, also of those with the link of the invitation, the first one gets the row. */
-  useInvitation: statement(
-    'linked_accounts.use_invitation',
-    'DELETE FROM invitations WHERE email = $1 AND expires_at > $2 RETURNING email',
-  ),
-
-  userAt: statement(
-    'linked_accounts.user_at',
-    `SELECT id, email_verified AS "isVerified", suspended_at IS NOT NULL AS "isSuspended"
-     FROM users WHERE email = $1 FOR UPDATE`,
-  ),
-
-  others: statement(
-    'linked_accounts.others',
-    'SELECT 1 FROM auth_accounts WHERE user_id = $1 AND provider_id = $2 AND account_id <> $3',
-  ),
-
-  /** Somebody else may have linked the same subject since it was looked for. */
-  link: statement(
-    'linked_accounts.link',
-    `INSERT INTO auth_accounts (user_id, account_id, provider_id, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
-     ON CONFLICT (provider_id, account_id) WHERE provider_id <> 'credential' DO NOTHING RETURNING id`,
-  ),
-
-  verify: statement('linked_accounts.verify', 'UPDATE users SET email_verified = true WHERE id = $1'),
-};
+import { createUser, UserEntity } from '../user.entity.js';
 
 /** A person whom the provider has identified, with an address that it has verified. */
 export interface VerifiedPerson {
@@ -69,6 +36,7 @@ class LinkedMeanwhile extends Error {}
 @Injectable()
 export class LinkedAccounts {
   constructor(
+    @InjectRepository(AuthAccount) private readonly accounts: Repository<AuthAccount>,
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly configuration: Configuration,
@@ -78,8 +46,7 @@ export class LinkedAccounts {
 
   /** The id of the user who is linked to a subject. */
   async find(subject: string): Promise<string | undefined> {
-    const values = [this.providerId, subject];
-    return (await this.database.run<{ userId: string }>(linkStatements.owner, values))[0]?.userId;
+    return (await this.accounts.findOneBy({ providerId: this.providerId, accountId: subject }))?.userId;
   }
 
   /**
@@ -107,13 +74,14 @@ export class LinkedAccounts {
     const user = await this.userFor(tx, person, now);
     if (!user) return { refusal: 'no-account' };
     if (user.isSuspended) throw new AccountSuspended();
-    const others = await tx.run(linkStatements.others, [user.id, this.providerId, subject]);
-    if (others.length > 0) return { refusal: 'other-person' };
-    const added = await tx.run(linkStatements.link, [user.id, subject, this.providerId, now]);
+    const { providerId } = this;
+    const another = { userId: user.id, providerId, accountId: Not(subject) };
+    if (await tx.manager.getRepository(AuthAccount).existsBy(another)) return { refusal: 'other-person' };
+    const added = await tx.run(linkedAccountStatements.link, [user.id, subject, providerId, now]);
     if (added.length === 0) throw new LinkedMeanwhile();
     const mustEnd = !user.isVerified && user.id !== provenUserId;
     const ended = mustEnd ? await this.endings.end(tx, user.id, 'first-proof') : undefined;
-    await tx.run(linkStatements.verify, [user.id]);
+    await tx.manager.getRepository(UserEntity).update({ id: user.id }, { emailVerified: true });
     const details = {
       provider: this.configuration.oidcName ?? '',
       endsEarlierAccess: mustEnd,
@@ -132,23 +100,19 @@ export class LinkedAccounts {
     { email, name, client }: VerifiedPerson,
     now: Date,
   ): Promise<Found | undefined> {
-    const found = async (): Promise<Found | undefined> =>
-      (await tx.run<Found>(linkStatements.userAt, [email]))[0];
-    const user = await found();
+    const users = tx.manager.getRepository(UserEntity);
+    const user = await lockAddress(users, email);
     if (user) return user;
-    const isInvited = (await tx.run(linkStatements.useInvitation, [email, now])).length > 0;
-    const [added] =
-      isInvited || this.configuration.signupEnabled
-        ? await tx.run<{ id: string }>(linkStatements.addUser, [email, name, now])
-        : [];
+    // The first request gets the row, whether it comes through the provider or with the link of the invitation.
+    const used = await tx.manager.getRepository(Invitation).delete({ email, expiresAt: MoreThan(now) });
+    const isInvited = used.affected === 1;
+    const mayJoin = isInvited || this.configuration.signupEnabled;
+    const id = mayJoin ? await createUser(users, { email, name, now }) : undefined;
     // A concurrent request with the same address may have won; its account is like any other that exists.
-    if (!added) return found();
+    if (id === undefined) return lockAddress(users, email);
     if (isInvited)
-      await this.auditLog.record(
-        { action: 'account.joined', userId: added.id, actor: 'user', ...client },
-        tx,
-      );
-    return { id: added.id, isVerified: true, isSuspended: false, isNew: true };
+      await this.auditLog.record({ action: 'account.joined', userId: id, actor: 'user', ...client }, tx);
+    return { id, isVerified: true, isSuspended: false, isNew: true };
   }
 
   private get providerId(): string {
@@ -162,4 +126,13 @@ interface Found {
   readonly isSuspended: boolean;
   /** Made by this sign-in. */
   readonly isNew?: true;
+}
+
+/** The account with an address, locked until the transaction ends. */
+async function lockAddress(users: Repository<UserEntity>, email: string): Promise<Found | undefined> {
+  const select = { id: true, emailVerified: true, suspendedAt: true } as const;
+  const user = await users.findOne({ select, where: { email }, lock: { mode: 'pessimistic_write' } });
+  return user
+    ? { id: user.id, isVerified: user.emailVerified, isSuspended: user.suspendedAt !== null }
+    : undefined;
 }

@@ -1,26 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { type EntityManager, IsNull, Not } from 'typeorm';
 import { type Acting, AuditLog } from '../../audit/index.js';
 import { Configuration } from '../../config/index.js';
-import { Database, statement, type Tx } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/http/index.js';
 import { AccessEndings } from '../access-endings.js';
+import { AuthAccount, credentialOf, linkOf } from '../auth-account.entity.js';
 import { lockUser } from '../lock-user.js';
-
-const statements = {
-  state: statement(
-    'provider_links.state',
-    `SELECT EXISTS (SELECT 1 FROM auth_accounts WHERE user_id = $1 AND provider_id LIKE 'oidc:%') AS "isLinked",
-            EXISTS (SELECT 1 FROM auth_accounts
-                    WHERE user_id = $1 AND provider_id = 'credential' AND password IS NOT NULL)
-            OR EXISTS (SELECT 1 FROM auth_passkeys WHERE user_id = $1) AS "canSignInHere"`,
-  ),
-
-  /** Also links to a provider that was configured earlier. */
-  unlink: statement(
-    'provider_links.unlink',
-    `DELETE FROM auth_accounts WHERE user_id = $1 AND provider_id LIKE 'oidc:%' RETURNING id`,
-  ),
-};
+import { Passkey } from '../passkeys/index.js';
 
 /** How an account is linked to the provider of single sign-on. */
 export interface LinkState {
@@ -47,7 +34,7 @@ export class ProviderLinks {
   ) {}
 
   state(userId: string): Promise<LinkState> {
-    return this.stateIn(this.database, userId);
+    return this.stateIn(this.database.dataSource.manager, userId);
   }
 
   /**
@@ -59,11 +46,11 @@ export class ProviderLinks {
   unlink(userId: string, by: Acting, keptSession: string | null = null): Promise<Unlinked> {
     return this.database.transaction(async (tx) => {
       if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
-      const { isLinked, hasAnotherWay } = await this.stateIn(tx, userId);
+      const { isLinked, hasAnotherWay } = await this.stateIn(tx.manager, userId);
       if (!isLinked) throw new NotFound('the account is not linked to single sign-on');
       if (keptSession !== null && !hasAnotherWay)
         throw new Conflict('single sign-on is the only way to sign in to this account');
-      await tx.run(statements.unlink, [userId]);
+      await tx.manager.getRepository(AuthAccount).delete(linkOf(userId));
       const ended = await this.endings.end(tx, userId, 'provider-unlinked', { ownSession: keptSession });
       const details = { provider: this.configuration.oidcName ?? '' };
       await this.audit.record({ action: 'single-sign-on.unlinked', userId, ...by, details }, tx);
@@ -71,9 +58,11 @@ export class ProviderLinks {
     });
   }
 
-  private async stateIn(run: Pick<Tx, 'run'>, userId: string): Promise<LinkState> {
-    const [row] = await run.run<{ isLinked: boolean; canSignInHere: boolean }>(statements.state, [userId]);
-    const { isLinked = false, canSignInHere = false } = row ?? {};
+  private async stateIn(manager: EntityManager, userId: string): Promise<LinkState> {
+    const accounts = manager.getRepository(AuthAccount);
+    const isLinked = await accounts.existsBy(linkOf(userId));
+    const hasPassword = await accounts.existsBy({ ...credentialOf(userId), password: Not(IsNull()) });
+    const canSignInHere = hasPassword || (await manager.getRepository(Passkey).existsBy({ userId }));
     return { isLinked, hasAnotherWay: canSignInHere && !this.configuration.oidcOnly };
   }
 }

@@ -1,15 +1,32 @@
-import pg from 'pg';
-import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import pg, { type Pool } from 'pg';
+import {
+  DataSource,
+  type DataSourceOptions,
+  DefaultNamingStrategy,
+  type EntityTarget,
+  getMetadataArgsStorage,
+  type ObjectLiteral,
+  type Logger,
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  type QueryRunner,
+  type ReplicationMode,
+} from 'typeorm';
+import { binaryValueOf, safeInteger } from './binary-results.js';
 import { connecting, DatabaseClient } from './database-client.js';
 import type { ConnectionTarget } from './embedded/index.js';
 import { migrations } from './migrations/index.js';
 import { beginSession, beginWithoutTimeouts } from './session.js';
+import type { StatementLimiter } from './statement-limiter.js';
 
 export interface DataSourceSettings {
   /** A connection URL, or the embedded server. */
   target: string | ConnectionTarget;
   poolSize: number;
-  entities: EntityTarget<ObjectLiteral>[];
+  /** Default: the entities of all loaded modules. */
+  entities?: EntityTarget<ObjectLiteral>[];
+  /** Queues the statements of repositories before they reach the pool, as `Database` does with its own. */
+  limiter?: StatementLimiter;
   onPoolError: (error: unknown) => void;
   /** For migrations, which may wait and run without a time limit. */
   isWithoutTimeouts?: boolean;
@@ -18,41 +35,120 @@ export interface DataSourceSettings {
 /** Idle time after which TCP keep-alive probes a connection, in ms; the system default of two hours is too long. */
 const KEEP_ALIVE_MS = 30_000;
 
-const INT8 = 20;
+const INT8: number = pg.types.builtins.INT8;
 
-type UntypedLookup = (oid: number, format: 'text' | 'binary') => unknown;
+type UntypedLookup = (oid: number) => unknown;
 
 /** Parses like pg, except bigint: cursors as strings would sort "10" before "9". */
 const types = {
-  getTypeParser: (oid: number, format: 'text' | 'binary' = 'text'): unknown =>
-    oid === INT8 && format === 'text' ? parseInt8 : (pg.types.getTypeParser as UntypedLookup)(oid, format),
+  getTypeParser: (oid: number, format: 'text' | 'binary' = 'text'): unknown => {
+    if (format === 'binary') return binaryValueOf(oid);
+    return oid === INT8 ? safeInteger : (pg.types.getTypeParser as UntypedLookup)(oid);
+  },
 };
 
-function parseInt8(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Error('a bigint exceeds the safe integers');
-  return value;
+/** Columns are named as properties, in snake_case. */
+class SnakeCase extends DefaultNamingStrategy {
+  override columnName(property: string, custom: string | undefined): string {
+    return custom || property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  }
+}
+
+/**
+ * The data source of the service: what a repository does outside a transaction takes turns with the statements of `Database`,
+ * and fails with the error of the driver, because that of TypeORM has the parameters, which must not be logged.
+ */
+export class ServiceDataSource extends DataSource {
+  constructor(
+    options: DataSourceOptions,
+    private readonly limiter: StatementLimiter | undefined,
+  ) {
+    super(options);
+  }
+
+  override createQueryRunner(mode?: ReplicationMode): QueryRunner {
+    const runner = this.createRunner(mode);
+    if (this.limiter) takeTurns(runner, this.limiter);
+    return runner;
+  }
+
+  /** The driver's own pool. */
+  get pool(): Pool {
+    return (this.driver as unknown as { master: Pool }).master;
+  }
+
+  /** A runner for a caller that has had its turn, such as a transaction. */
+  createRunner(mode?: ReplicationMode): QueryRunner {
+    const runner = super.createQueryRunner(mode);
+    const query = runner.query.bind(runner) as (...values: unknown[]) => Promise<unknown>;
+    runner.query = (...values: unknown[]): Promise<never> =>
+      query(...values).catch((error: unknown) => {
+        throw ofDriver(error);
+      }) as Promise<never>;
+    return runner;
+  }
+}
+
+function ofDriver(error: unknown): unknown {
+  if (error instanceof QueryFailedError) return error.driverError;
+  // A runner whose connection was lost between two queries calls itself released.
+  if (error instanceof QueryRunnerAlreadyReleasedError)
+    return new Error('Connection terminated between two statements', { cause: error });
+  return error;
+}
+
+const nothing = (): void => undefined;
+
+/** TypeORM's own loggers print parameters, one of them whenever `DEBUG` is set. */
+const SILENT: Logger = {
+  logQuery: nothing,
+  logQueryError: nothing,
+  logQuerySlow: nothing,
+  logSchemaBuild: nothing,
+  logMigration: nothing,
+  log: nothing,
+};
+
+/** A turn lasts as long as the runner has its connection. */
+function takeTurns(runner: QueryRunner, limiter: StatementLimiter): void {
+  const connect = runner.connect.bind(runner) as () => Promise<unknown>;
+  const release = runner.release.bind(runner);
+  let connection: Promise<unknown> | undefined;
+  const begin = (): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const turn = limiter.run(async () => {
+        const released = new Promise<void>((end) => {
+          runner.release = () => release().finally(end);
+        });
+        resolve(await connect());
+        await released;
+      });
+      turn.catch(reject);
+    });
+  runner.connect = () => (connection ??= begin());
 }
 
 /** The data source of the service or of its migrations. */
 export function createDataSource({
   target,
   poolSize,
-  entities,
+  entities = getMetadataArgsStorage().tables.map(({ target }) => target),
+  limiter,
   onPoolError,
   isWithoutTimeouts = false,
-}: DataSourceSettings): DataSource {
+}: DataSourceSettings): ServiceDataSource {
   // The driver parses the URL, so sockets, sslmode and so on work as its documentation says.
   const begin = isWithoutTimeouts ? beginWithoutTimeouts : beginSession;
   const where = typeof target === 'string' ? { connectionString: target } : target;
-  return new DataSource({
+  const options: DataSourceOptions = {
     type: 'postgres',
     entities: entities as never[],
+    namingStrategy: new SnakeCase(),
     migrations: migrations as never[],
     migrationsTableName: 'migrations',
     synchronize: false,
     logging: false,
-    logger: 'debug', // the others print a failed migration regardless of `logging`
+    logger: SILENT,
     poolSize,
     connectTimeoutMS: 5_000,
     applicationName: 'cloud-sync-service',
@@ -69,5 +165,6 @@ export function createDataSource({
       Client: DatabaseClient,
       onConnect: (client: pg.ClientBase) => connecting(() => begin(client)),
     },
-  });
+  };
+  return new ServiceDataSource(options, limiter);
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { acceptBinaryResults } from './binary-results.js';
 
 /** Errors of connections that were never established, whatever the reason. */
 const failedConnects = new WeakSet<object>();
@@ -24,8 +25,13 @@ export async function connecting<T>(work: () => Promise<T>): Promise<T> {
 
 type OnConnect = (error: Error) => void;
 
-/** A client of the driver that marks the errors of its connection phase for `isFailedConnect`. */
+/** A client of the driver that marks the errors of its connection phase for `isFailedConnect`, and reads binary results. */
 export class DatabaseClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    acceptBinaryResults(this);
+  }
+
   override connect(): Promise<this>;
   override connect(callback: OnConnect): void;
   override connect(callback?: OnConnect): Promise<this> | void {

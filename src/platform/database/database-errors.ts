@@ -8,20 +8,10 @@ export class AmbiguousCommit extends Error {
   }
 }
 
-/** The node that has the rows does not answer; nothing was sent to it. */
-export class NodeAway extends Error {
-  /** @param node `host:port` */
-  constructor(
-    readonly node: string,
-    cause?: unknown,
-  ) {
-    super(`the node ${node} is away`, { cause });
-  }
-}
-
 const DISK_FULL = '53100';
 
 const TRANSIENT = new Set([
+  'CS001', // a shard that moves
   '40001', // serialization failure
   '40P01', // deadlock
   '25006', // read only, as after a failover to a standby
@@ -65,12 +55,12 @@ const NODE_LOST =
  * At COMMIT it says so in the words of its driver, which are translated, also with the code of an internal error; only the context
  * tells that a node was asked.
  */
-const ASKED_NODE = /^while executing command on (\S+:\d+)/m;
+const ASKED_NODE = /^while executing command on \S+:\d+/m;
 
-/** The node, as `host:port`, that an internal error of the engine is about. */
-export function nodeOfInternalError(error: unknown): string | undefined {
+/** Whether an internal error of the engine is about a node that it has asked. */
+export function isOfAskedNode(error: unknown): boolean {
   const { code, where } = driverError(error) as { code?: unknown; where?: unknown };
-  return code === 'XX000' && typeof where === 'string' ? ASKED_NODE.exec(where)?.[1] : undefined;
+  return code === 'XX000' && typeof where === 'string' && ASKED_NODE.test(where);
 }
 
 /** The driver's own errors have no code. */
@@ -123,12 +113,7 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether the database did not answer: an immediate retry would most likely wait again. */
 export function isUnanswered(error: unknown): boolean {
-  return (
-    error instanceof AmbiguousCommit ||
-    error instanceof NodeAway ||
-    isConnectionLost(error) ||
-    isFailedConnect(driverError(error))
-  );
+  return error instanceof AmbiguousCommit || isConnectionLost(error) || isFailedConnect(driverError(error));
 }
 
 /** Whether the disk of PostgreSQL is full, which lasts until an operator makes room. */

@@ -7,18 +7,19 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import pg from 'pg';
-import { DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Configuration, OperatorError } from '../../config/index.js';
 import { Log, requestScope } from '../log/index.js';
 import { Metrics } from '../metrics/index.js';
 import { connectFault } from './connect-fault.js';
-import { createDataSource } from './data-source.js';
+import { createDataSource, type ServiceDataSource } from './data-source.js';
 import { Database } from './database.js';
-import { isDistributed, NodeRouter } from './distribution/index.js';
+import { isDistributed, type Nodes, NODES, OneServer, ShardRouter } from './distribution/index.js';
 import { refuseTransactionPooler } from './pooler-check.js';
 import { PlannerStatistics } from './planner-statistics.js';
 import { SchemaCheck } from './schema-check.js';
 import { migrateOnce, SchemaHistory } from './schema-history.js';
+import { STORED_FUNCTIONS, type StoredFunctions } from './stored-functions.js';
 import { DATABASE_SERVER, provideServer, type Server } from './database-server.js';
 import { endQuietly } from './silence.js';
 import { StatementLimiter } from './statement-limiter.js';
@@ -78,81 +79,66 @@ class PoolMetrics {
 
 /** Starts the embedded server if needed, connects and migrates; shuts all of it down last. */
 @Global()
-@Module({})
+@Module({
+  providers: [
+    provideServer,
+    {
+      provide: StatementLimiter,
+      inject: [DATABASE_SERVER, Configuration],
+      useFactory: ({ statementsAtOnce }: Server, { databasePoolSize }: Configuration) =>
+        new StatementLimiter({ atOnce: statementsAtOnce, connections: databasePoolSize }),
+    },
+    {
+      provide: DataSource,
+      inject: [Configuration, Log, DATABASE_SERVER, StatementLimiter, STORED_FUNCTIONS],
+      useFactory: connect,
+    },
+    {
+      provide: NODES,
+      inject: [DataSource, Configuration, Log, STORED_FUNCTIONS],
+      useFactory: nodesOf,
+    },
+    {
+      provide: Database,
+      inject: [DataSource, StatementLimiter, NODES],
+      useFactory: (source: ServiceDataSource, limiter: StatementLimiter, nodes: Nodes) =>
+        new Database(source, limiter, nodes),
+    },
+    PlannerStatistics,
+    PoolMetrics,
+    SchemaCheck,
+    SchemaHistory,
+  ],
+  exports: [DataSource, Database, SchemaCheck, SchemaHistory],
+})
 export class DatabaseModule implements OnApplicationShutdown {
   constructor(
     private readonly dataSource: DataSource,
     @Inject(DATABASE_SERVER) private readonly server: Server,
-    private readonly database: Database,
+    @Inject(NODES) private readonly nodes: Nodes,
   ) {}
 
-  static with(entities: EntityTarget<ObjectLiteral>[]): DynamicModule {
-    const dataSource = {
-      provide: DataSource,
-      inject: [Configuration, Log, DATABASE_SERVER],
-      useFactory: (configuration: Configuration, log: Log, server: Server) =>
-        connect(configuration, log, server, entities),
-    };
-    const database = {
-      provide: Database,
-      inject: [DataSource, DATABASE_SERVER, Configuration, Log],
-      useFactory: async (
-        source: DataSource,
-        { statementsAtOnce }: Server,
-        { databasePoolSize, databaseUrl }: Configuration,
-        log: Log,
-      ) =>
-        new Database(
-          source,
-          new StatementLimiter({ atOnce: statementsAtOnce, connections: databasePoolSize }),
-          await routerFor(source, databaseUrl, log),
-        ),
-    };
-    return {
-      module: DatabaseModule,
-      providers: [
-        provideServer,
-        dataSource,
-        database,
-        PlannerStatistics,
-        PoolMetrics,
-        SchemaCheck,
-        SchemaHistory,
-      ],
-      exports: [DataSource, Database, SchemaCheck, SchemaHistory],
-    };
+  /** @param functions those of domain folders, which are loaded after the migrations */
+  static with(functions: readonly StoredFunctions[]): DynamicModule {
+    return { module: DatabaseModule, providers: [{ provide: STORED_FUNCTIONS, useValue: functions }] };
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.database.endNodes();
+    await this.nodes.end();
     await this.dataSource.destroy();
     await this.server.stop();
   }
 }
 
-/** Undefined where one server has all workspaces. */
-async function routerFor(
-  source: DataSource,
-  url: string | undefined,
+async function nodesOf(
+  source: ServiceDataSource,
+  { databaseUrl }: Configuration,
   log: Log,
-): Promise<NodeRouter | undefined> {
-  if (!url || !(await isDistributed(source))) return undefined;
-  const coordinator = (source.driver as unknown as { master: pg.Pool }).master;
-  return new NodeRouter({
-    coordinator,
-    url,
-    onPoolError: onLostConnection(log),
-    onChange: onNodeState(
-      log,
-      'a node is away, and its workspaces with it',
-      'the node answers again, or has been replaced',
-    ),
-    onMissed: onNodeState(
-      log,
-      'this instance cannot reach a node; work on all nodes leaves it out',
-      'this instance reaches the node again, or it has been replaced',
-    ),
-  });
+  functions: readonly StoredFunctions[],
+): Promise<Nodes> {
+  if (!databaseUrl || !(await isDistributed(source))) return new OneServer(source.pool);
+  const onPoolError = onLostConnection(log);
+  return new ShardRouter({ coordinator: source.pool, url: databaseUrl, functions, onPoolError });
 }
 
 /** Leaves the scope of the request that happened to open the connection. */
@@ -161,31 +147,25 @@ const onLostConnection =
   (err: unknown): void =>
     requestScope.exit(() => log.warn({ err }, 'a database connection was lost'));
 
-/** Logs a warning when the state of a node begins, and a message when it ends. */
-const onNodeState =
-  (log: Log, begins: string, ends: string) =>
-  (node: string, hasBegun: boolean): void =>
-    requestScope.exit(() => {
-      if (hasBegun) log.warn({ node }, begins);
-      else log.info({ node }, ends);
-    });
-
 async function connect(
   configuration: Configuration,
   log: Log,
   server: Server,
-  entities: EntityTarget<ObjectLiteral>[],
-): Promise<DataSource> {
+  limiter: StatementLimiter,
+  functions: readonly StoredFunctions[],
+): Promise<ServiceDataSource> {
   const settings = {
     target: server.target,
     poolSize: configuration.databasePoolSize,
-    entities,
+    limiter,
     onPoolError: onLostConnection(log),
   };
   try {
     if (typeof server.target === 'string') await tryConnection(server.target);
-    await migrateOnce(settings);
-    return await createDataSource(settings).initialize();
+    await migrateOnce({ ...settings, functions });
+    const dataSource = createDataSource(settings);
+    await dataSource.initialize();
+    return dataSource;
   } catch (error) {
     await server.stop();
     throw connectFault(error);

@@ -3,7 +3,7 @@ export { Database, type Part, type Tx, type WorkspaceTx } from './database.js';
 export { hasEmbeddedPostgres } from './embedded/binaries.js';
 export { remainingWalBytes } from './embedded/settings.js';
 export { DatabaseModule } from './database.module.js';
-export { createDataSource } from './data-source.js';
+export { createDataSource, type ServiceDataSource } from './data-source.js';
 export {
   AmbiguousCommit,
   isDiskFull,
@@ -21,15 +21,17 @@ export { newId } from './new-id.js';
 export { DURABLE, WITHOUT_LIMITS } from './session.js';
 export { endQuietly } from './silence.js';
 export { PlannerStatistics } from './planner-statistics.js';
+export { runOnParts } from './run-on-parts.js';
+export { sessionWithoutTimeouts } from './session-without-timeouts.js';
 export { SCHEMA_OID, SchemaCheck, type SchemaState } from './schema-check.js';
 export { type SchemaAge, SchemaHistory } from './schema-history.js';
 export {
   BOUND_TABLES,
   distributeDatabase,
   DISTRIBUTED_TABLES,
-  FILL_CATALOGUE,
   SHARED_COMMITS,
 } from './distribution/index.js';
 export { migrate, underStartLock } from './migrate.js';
+export type { StoredFunctions } from './stored-functions.js';
 export { type Parameter, knownStatements, ofWorkspace, type Statement, statement } from './statement.js';
 export { StatementLimiter } from './statement-limiter.js';

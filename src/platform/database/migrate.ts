@@ -2,9 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../config/index.js';
+import { adoptBaseline, isReplaced } from './adopt-baseline.js';
 import { readOnlyServerError } from './connect-fault.js';
+import type { ServiceDataSource } from './data-source.js';
 import { sqlState } from './database-errors.js';
+import { isOnNodes, refuseRunningService } from './running-service.js';
 import { withoutSilenceLimit } from './silence.js';
+import { loadFunctions, type StoredFunctions } from './stored-functions.js';
 
 const LOWEST_SERVER_VERSION = 150_000;
 
@@ -19,8 +23,8 @@ const TRY_LOCK = `SELECT pg_try_advisory_lock(${START_LOCK}) AS "isOurs"`;
 const TRY_EVERY_MS = 100;
 
 /** Runs `work` while no other instance is in its own start phase. The lock ends with its connection, so a crash releases it. */
-export async function underStartLock<T>(dataSource: DataSource, work: () => Promise<T>): Promise<T> {
-  const runner = dataSource.createQueryRunner();
+export async function underStartLock<T>(dataSource: ServiceDataSource, work: () => Promise<T>): Promise<T> {
+  const runner = dataSource.createRunner();
   const client = (await runner.connect()) as PoolClient;
   try {
     return await withoutSilenceLimit(client, async () => {
@@ -41,11 +45,11 @@ interface ServerFacts {
 }
 
 /**
- * Migrates the schema to the version of this code.
- * @throws OperatorError when the server is too old or read-only, the database is not UTF-8, or its schema is newer than this
- * code
+ * Migrates the schema to the version of this code, and loads the functions of this version.
+ * @throws OperatorError when the server is too old or read-only, the database is not UTF-8, its schema is newer than this
+ * code or unfinished, or is on nodes and to be changed while an instance runs
  */
-export async function migrate(dataSource: DataSource): Promise<void> {
+export async function migrate(dataSource: DataSource, functions: readonly StoredFunctions[]): Promise<void> {
   const [server] = await dataSource.query<ServerFacts[]>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
             current_setting('transaction_read_only')::boolean AS "isReadOnly"`,
@@ -61,11 +65,22 @@ export async function migrate(dataSource: DataSource): Promise<void> {
     );
   }
   try {
-    await refuseNewerSchema(dataSource);
+    const applied = await appliedMigrations(dataSource);
+    refuseNewerSchema(dataSource, applied);
+    if (dataSource.migrations.some(({ name }) => !applied.includes(name ?? '')))
+      await refuseBesideInstances(dataSource);
+    await adoptBaseline(dataSource, applied);
     await runMigrations(dataSource);
+    await loadFunctions(dataSource, functions);
   } catch (error) {
     throw foreignSchema(error) ?? error;
   }
+}
+
+/** Instances of the version before may run meanwhile, except on nodes: an engine that distributes tables has no triggers for them. */
+async function refuseBesideInstances(dataSource: DataSource): Promise<void> {
+  const rowsOf = (sql: string): Promise<unknown[]> => dataSource.query<unknown[]>(sql);
+  if (await isOnNodes(rowsOf)) await refuseRunningService(rowsOf);
 }
 
 const DEADLOCK = '40P01';
@@ -101,23 +116,28 @@ function foreignSchema(error: unknown): OperatorError | undefined {
   );
 }
 
-async function refuseNewerSchema(dataSource: DataSource): Promise<void> {
+/** The names of the migrations of a database, oldest first. */
+export async function appliedMigrations(dataSource: DataSource): Promise<string[]> {
   const [table] = await dataSource.query<{ exists: boolean }[]>(
     `SELECT to_regclass('migrations') IS NOT NULL AS exists`,
   );
-  if (!table?.exists) return;
-  const known = new Set(dataSource.migrations.map((migration) => migration.name));
+  if (!table?.exists) return [];
   const applied = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');
-  const unknown = applied.find(({ name }) => !known.has(name));
-  if (!unknown) return;
-  if (!isLaterThanAll(unknown.name, known)) {
+  return applied.map(({ name }) => name);
+}
+
+function refuseNewerSchema(dataSource: DataSource, applied: readonly string[]): void {
+  const known = new Set(dataSource.migrations.map((migration) => migration.name));
+  const unknown = applied.find((name) => !known.has(name) && !isReplaced(name));
+  if (unknown === undefined) return;
+  if (!isLaterThanAll(unknown, known)) {
     throw new OperatorError(
-      `The database was migrated by a development version (${unknown.name}) whose schema no release supports; ` +
+      `The database was migrated by a development version (${unknown}) whose schema no release supports; ` +
         'set DATABASE_URL or DATA_DIR to an empty database, or restore a backup.',
     );
   }
   throw new OperatorError(
-    `The database was migrated by a newer version (${unknown.name}); start that version or a later one.`,
+    `The database was migrated by a newer version (${unknown}); start that version or a later one.`,
   );
 }
 

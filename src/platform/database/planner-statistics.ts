@@ -1,8 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import type { Pool } from 'pg';
 import { Log } from '../log/index.js';
 import { Database } from './database.js';
+import { NODES, type Nodes } from './distribution/index.js';
 import { statement } from './statement.js';
 
 const LOOK_EVERY_MS = 5_000;
@@ -37,6 +38,7 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
 
   constructor(
     private readonly database: Database,
+    @Inject(NODES) private readonly nodes: Nodes,
     private readonly log: Log,
   ) {}
 
@@ -55,7 +57,7 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
     await this.log.bestEffort('look for growing tables', () => this.lookAt(this.database.pool));
     // The tables of the coordinator are empty where workspaces are on nodes: those of the nodes have the rows.
     await this.log.bestEffort('look for growing tables of nodes', async () => {
-      for (const pool of await this.database.nodePools())
+      for (const pool of await this.nodes.pools())
         await this.log.bestEffort('look for growing tables of a node', () => this.lookAt(pool));
     });
   }

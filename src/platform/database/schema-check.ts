@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isReplaced } from './adopt-baseline.js';
 import { readOnlyServerError } from './connect-fault.js';
 import { Database } from './database.js';
 
@@ -41,15 +42,15 @@ export class SchemaCheck {
       const { rows } = await client.query<Found>(look);
       const [found] = rows;
       if (!found || found.isReadOnly) throw readOnlyServerError();
-      return this.stateOf(new Set(found.names));
+      return this.stateOf(found.names);
     } finally {
       void client.end().catch(() => undefined);
     }
   }
 
-  private stateOf(applied: ReadonlySet<string>): SchemaState {
-    const known = new Set(this.database.dataSource.migrations.map(({ name }) => name ?? ''));
-    if ([...known].some((name) => !applied.has(name))) return 'behind';
-    return applied.size > known.size ? 'ahead' : 'ok';
+  private stateOf(applied: readonly string[]): SchemaState {
+    const known = this.database.dataSource.migrations.map(({ name }) => name ?? '');
+    if (known.some((name) => !applied.includes(name))) return 'behind';
+    return applied.some((name) => !known.includes(name) && !isReplaced(name)) ? 'ahead' : 'ok';
   }
 }

@@ -80,10 +80,10 @@ export class StatementLimiter {
 
   /**
    * Runs a single statement when it is its turn.
-   * @param node the one that it needs, in whose line it waits first
+   * @param node the one that it needs, in whose line it waits first; none on one server
    */
   async run<T>(work: () => Promise<T>, node?: string): Promise<T> {
-    if (node !== undefined) return this.shareOf(node).run(() => this.run(work));
+    if (node) return this.shareOf(node).run(() => this.run(work));
     const client = currentClient();
     this.lately.note(requestScope.getStore()?.userId);
     if (this.mayGo(client, true, false)) this.statements.increment(client);
@@ -101,7 +101,7 @@ export class StatementLimiter {
    * @param node as for `run`
    */
   async transaction<T>(work: () => Promise<T>, node?: string): Promise<T> {
-    if (node !== undefined) return this.shareOf(node).transaction(() => this.transaction(work));
+    if (node) return this.shareOf(node).transaction(() => this.transaction(work));
     const client = currentClient();
     if (this.mayGo(client, false, true)) this.transactions.increment(client);
     else await this.turn(client, false);

@@ -1,12 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database, statement } from '../database/index.js';
+import { Database } from '../database/index.js';
 import { Metrics, type Reading } from '../metrics/index.js';
-
-const last = statement(
-  'job_runs.last',
-  `SELECT DISTINCT ON (name) name, started_at AS "startedAt", ended_at AS "endedAt", error IS NULL AS "isGood"
-   FROM job_runs ORDER BY name, id DESC`,
-);
+import { jobStatements } from './jobs.queries.js';
 
 interface LastRun {
   readonly name: string;
@@ -53,7 +48,9 @@ export class JobMetrics {
 
   /** Concurrent readers share one statement. */
   private read(): Promise<LastRun[]> {
-    this.reading ??= this.database.run<LastRun>(last, []).finally(() => (this.reading = undefined));
+    this.reading ??= this.database
+      .run<LastRun>(jobStatements.lastOfEach, [])
+      .finally(() => (this.reading = undefined));
     return this.reading;
   }
 }

@@ -1,10 +1,10 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, drained } from '../clock/index.js';
-import { Database } from '../database/index.js';
 import { Conflict } from '../http/index.js';
 import { describeError, Log } from '../log/index.js';
 import { JobLock } from './job-lock.js';
-import { type Counts, JobRuns } from './job-runs.js';
+import type { Counts } from './job-run.entity.js';
+import { JobRuns } from './job-runs.js';
 import { TrustedTime } from './trusted-time.js';
 
 /**
@@ -21,9 +21,6 @@ const UNDER_WAY = 'another run is under way; try again when it has ended';
 
 const MAX_ERROR = 300;
 
-/** How the error of a run begins that has done its work, but not on these nodes. */
-const LEFT_OUT = 'left out nodes that are away: ';
-
 type Outcome<T> = { readonly counts: T; readonly isWhole: boolean } | { readonly error: unknown };
 
 /** Runs the nightly jobs one after the other, on one instance at a time; each run leaves a row. */
@@ -35,7 +32,6 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   private draining: Promise<void> | undefined;
 
   constructor(
-    private readonly database: Database,
     private readonly lock: JobLock,
     private readonly runs: JobRuns,
     private readonly clock: Clock,
@@ -57,18 +53,6 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     await this.held(true, async (signal) => {
       if (!(await isDue(this.clock.now()))) return;
       await this.noted(NIGHTLY, signal, () => this.runAll(signal));
-    });
-  }
-
-  /** Runs the jobs again whose last run has left out a node. Waits for other runs to end. @param mayRun asked before each job */
-  async runLeftOut(mayRun: () => boolean): Promise<void> {
-    await this.held(true, async (signal) => {
-      for (const [name, job] of this.jobs) {
-        if (signal.aborted || !mayRun()) break;
-        const [last] = await this.runs.last(name, this.clock.now(), 1);
-        if (last?.error?.startsWith(LEFT_OUT))
-          await this.noted(name, signal, async () => job(await this.time.now(), signal));
-      }
     });
   }
 
@@ -133,23 +117,17 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     return { jobs, failed: jobs - done };
   }
 
-  /** Runs work and records it in its own row. A run that has left out a node that is away has not succeeded. */
+  /** Runs work and records it in its own row. */
   private async noted<T extends Counts>(
     name: string,
     signal: AbortSignal,
     work: () => Promise<T>,
   ): Promise<Outcome<T>> {
     const id = await this.runs.begin(name, this.clock.now());
-    const { result: outcome, leftOut } = await this.database.notingAway(() => outcomeOf(work));
-    if (leftOut.length > 0)
-      this.log.warn({ job: name, nodes: leftOut }, 'a job left out nodes that are away');
+    const outcome = await outcomeOf(work);
     if ('error' in outcome) this.log.error({ err: outcome.error, job: name }, 'a nightly job failed');
     const error =
-      'error' in outcome
-        ? shortMessage(outcome.error)
-        : signal.aborted
-          ? 'stopped before its end'
-          : leftOutIn(leftOut);
+      'error' in outcome ? shortMessage(outcome.error) : signal.aborted ? 'stopped before its end' : null;
     const counts = 'counts' in outcome ? outcome.counts : {};
     await this.log.bestEffort('record the end of a job', () =>
       this.runs.end(id, { endedAt: this.clock.now(), counts, error }),
@@ -179,9 +157,6 @@ async function outcomeOf<T>(work: () => Promise<T>): Promise<{ counts: T } | { e
     return { error };
   }
 }
-
-const leftOutIn = (nodes: readonly string[]): string | null =>
-  nodes.length === 0 ? null : `${LEFT_OUT}${nodes.join(', ')}`.slice(0, MAX_ERROR);
 
 /** Limits what goes into a table that people read: no stack trace, no URL with a password. */
 function shortMessage(error: unknown): string {

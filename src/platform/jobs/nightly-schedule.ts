@@ -1,7 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Timeout } from '@nestjs/schedule';
 import { CronJob, CronTime } from 'cron';
-import { Database } from '../database/index.js';
 import { KillSwitch } from '../kill-switch/index.js';
 import { Log } from '../log/index.js';
 import { JobRuns } from './job-runs.js';
@@ -29,21 +28,17 @@ export class NightlyTimes {
 export class NightlySchedule implements BeforeApplicationShutdown {
   private job: CronJob | undefined;
   private running: Promise<unknown> | undefined;
-  private runningLeftOut: Promise<void> | undefined;
-  private isBack = false;
 
   constructor(
     private readonly times: NightlyTimes,
     private readonly jobs: NightlyJobs,
     private readonly runs: JobRuns,
     private readonly killSwitch: KillSwitch,
-    private readonly database: Database,
     private readonly log: Log,
   ) {}
 
   begin(): void {
     this.job = new CronJob(this.times.expression, () => void this.runIfDue(), null, true, 'UTC');
-    this.database.onNodeBack(() => void this.runLeftOut());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -59,25 +54,6 @@ export class NightlySchedule implements BeforeApplicationShutdown {
   @Timeout(CATCH_UP_AFTER_MS)
   async catchUp(): Promise<void> {
     await this.runIf((last, now) => last !== undefined && this.times.after(last) <= now);
-    if (this.database.isDistributed) await this.runLeftOut();
-  }
-
-  /**
-   * Runs the jobs that left out a node again as soon as the node is back, instead of a day later. However often nodes come back,
-   * it waits for other runs on a single connection.
-   */
-  private async runLeftOut(): Promise<void> {
-    this.isBack = true;
-    this.runningLeftOut ??= this.runWhileBack().finally(() => (this.runningLeftOut = undefined));
-    await this.runningLeftOut;
-  }
-
-  private async runWhileBack(): Promise<void> {
-    const mayRun = (): boolean => this.killSwitch.mode === 'off';
-    while (this.isBack && mayRun()) {
-      this.isBack = false;
-      await this.log.bestEffort('run jobs again', () => this.jobs.runLeftOut(mayRun));
-    }
   }
 
   private async runIf(isDue: (last: Date | undefined, now: Date) => boolean): Promise<void> {

@@ -1,37 +1,12 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock } from '../clock/index.js';
-import { Database, statement } from '../database/index.js';
+import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { Background } from './background.js';
+import { timeStatements } from './jobs.queries.js';
 
 /** A clock that has advanced this much more than the process has been running has jumped, or the machine was asleep. */
 const TOLERATED_DRIFT_MS = 10 * 60_000;
-
-/** $1: the clock. Whether it is close to the time in the row `t`, or has been consistent for a day, however far ahead it is. */
-const IS_TRUSTED = `(
-  $1 <= t.trusted_until + interval '48 hours'
-  OR coalesce($1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours'
-              AND $1 >= t.doubted_from + interval '24 hours', false))`;
-
-const statements = {
-  /** $2: whether the clock is consistent with an earlier, trusted reading in this process. */
-  look: statement(
-    'trusted_time.look',
-    `INSERT INTO trusted_time AS t (trusted_until) VALUES ($1)
-     ON CONFLICT (id) DO UPDATE SET
-       trusted_until = CASE WHEN $2 OR ${IS_TRUSTED} THEN greatest(t.trusted_until, $1) ELSE t.trusted_until END,
-       doubted_from = CASE WHEN $2 OR ${IS_TRUSTED} THEN NULL
-                           WHEN $1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours' THEN t.doubted_from
-                           ELSE $1 END,
-       doubted_until = CASE WHEN $2 OR ${IS_TRUSTED} THEN NULL ELSE $1 END
-     RETURNING trusted_until AS "asOf"`,
-  ),
-
-  peek: statement(
-    'trusted_time.peek',
-    `SELECT CASE WHEN ${IS_TRUSTED} THEN greatest(t.trusted_until, $1) ELSE t.trusted_until END AS "asOf" FROM trusted_time t`,
-  ),
-};
 
 /** The last trusted reading of the clock, with the process's elapsed time at that moment. */
 interface Trusted {
@@ -67,8 +42,8 @@ export class TrustedTime implements OnApplicationBootstrap {
     const now = this.clock.now();
     const elapsed = this.clock.elapsed();
     const [row] = this.background.isOn
-      ? await this.database.run<{ asOf: Date }>(statements.look, [now, this.goesOn(now, elapsed)])
-      : await this.database.run<{ asOf: Date }>(statements.peek, [now]);
+      ? await this.database.run<{ asOf: Date }>(timeStatements.look, [now, this.goesOn(now, elapsed)])
+      : await this.database.run<{ asOf: Date }>(timeStatements.peek, [now]);
     const asOf = row?.asOf ?? now;
     this.note(now, elapsed, asOf);
     return asOf < now ? asOf : now;

@@ -1,8 +1,2 @@
-export {
-  KillSwitch,
-  KillSwitchGuard,
-  KillSwitchModule,
-  type Mode,
-  MODES,
-  OpenWhenReadOnly,
-} from './kill-switch.js';
+export { KillSwitch, KillSwitchGuard, KillSwitchModule, OpenWhenReadOnly } from './kill-switch.js';
+export { type Mode, MODES } from './kill-switch.entity.js';

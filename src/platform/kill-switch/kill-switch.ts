@@ -9,32 +9,19 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Interval } from '@nestjs/schedule';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Repository } from 'typeorm';
 import { Clock } from '../clock/index.js';
-import { Database, statement, type Tx } from '../database/index.js';
+import { Database, type Tx } from '../database/index.js';
 import { EventBus } from '../events/index.js';
 import { afterBody, isHealth, ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log/index.js';
-
-export const MODES = ['off', 'read-only', 'down'] as const;
-
-/**
- * `read-only` refuses writes of content, settings or tokens; `down` refuses everything but health requests and preflights: a
- * page must be able to read the refusal.
- */
-export type Mode = (typeof MODES)[number];
+import { type Mode, StoredMode } from './kill-switch.entity.js';
 
 const TOPIC = 'kill-switch';
 const LOOK_EVERY_MS = 2_000;
 const RETRY_AFTER_S = 30;
-
-const find = statement('kill_switch.find', 'SELECT mode FROM kill_switch');
-
-const set = statement(
-  'kill_switch.set',
-  `INSERT INTO kill_switch (mode, set_at) VALUES ($1, $2)
-   ON CONFLICT (id) DO UPDATE SET mode = excluded.mode, set_at = excluded.set_at`,
-);
 
 /**
  * Blocks requests during maintenance of the underlying systems. The mode is stored in the database, so it survives restarts
@@ -49,6 +36,7 @@ export class KillSwitch implements OnApplicationBootstrap {
   private answered = 0;
 
   constructor(
+    @InjectRepository(StoredMode) private readonly modes: Repository<StoredMode>,
     private readonly database: Database,
     private readonly bus: EventBus,
     private readonly clock: Clock,
@@ -70,7 +58,8 @@ export class KillSwitch implements OnApplicationBootstrap {
    */
   async set(mode: Mode, note: (tx: Tx) => Promise<void> = () => Promise.resolve()): Promise<void> {
     await this.database.transaction(async (tx) => {
-      await tx.run(set, [mode, this.clock.now()]);
+      const row = { id: true as const, mode, setAt: this.clock.now() };
+      await tx.manager.getRepository(StoredMode).upsert(row, ['id']);
       await note(tx);
     });
     this.bus.publish({ topic: TOPIC, key: mode });
@@ -86,7 +75,7 @@ export class KillSwitch implements OnApplicationBootstrap {
   async look(): Promise<void> {
     const look = ++this.looks;
     await this.log.bestEffort('read the kill switch', async () => {
-      const [row] = await this.database.run<{ mode: Mode }>(find, []);
+      const row = await this.modes.findOneBy({ id: true });
       if (look < this.answered) return; // a late answer must not override a newer one
       this.answered = look;
       this.change(row?.mode ?? 'off');
@@ -163,5 +152,9 @@ export class KillSwitchGuard implements CanActivate {
 }
 
 @Global()
-@Module({ providers: [KillSwitch, KillSwitchGuard], exports: [KillSwitch, KillSwitchGuard] })
+@Module({
+  imports: [TypeOrmModule.forFeature([StoredMode])],
+  providers: [KillSwitch, KillSwitchGuard],
+  exports: [KillSwitch, KillSwitchGuard],
+})
 export class KillSwitchModule {}

@@ -1,7 +1,9 @@
 import type { Redis } from 'ioredis';
+import { LessThan, type Repository } from 'typeorm';
 import type { Clock } from '../clock/index.js';
 import { Database, statement } from '../database/index.js';
 import type { Log } from '../log/index.js';
+import type { RateLimit } from './rate-limit.entity.js';
 
 export const WINDOW_MS = 60_000;
 
@@ -32,10 +34,11 @@ const add = statement(
    RETURNING hits`,
 );
 
-const forget = statement('rate_limits.forget', 'DELETE FROM rate_limits WHERE window_start < $1');
-
 export class PostgresHitCounter extends HitCounter {
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    private readonly counts: Repository<RateLimit>,
+  ) {
     super();
   }
 
@@ -45,7 +48,7 @@ export class PostgresHitCounter extends HitCounter {
   }
 
   async forget(before: Date): Promise<void> {
-    await this.database.run(forget, [before]);
+    await this.counts.delete({ windowStart: LessThan(before) });
   }
 }
 

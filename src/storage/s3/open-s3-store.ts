@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { OperatorError } from '../../config/index.js';
 import type { Database } from '../../platform/database/index.js';
 import { blobStatements } from '../blobs.queries.js';
+import { registeredId, registerStore } from '../registered-stores.js';
 import { S3BlobStore } from './s3-blob-store.js';
 import { S3Connection, type S3Settings } from './s3-connection.js';
 import { S3Fault } from './s3-fault.js';
@@ -73,8 +74,8 @@ async function expectSameStore(bucket: Bucket, database: Database): Promise<stri
   }
   await refuseBlobsElsewhere(bucket, database);
   await bucket.make();
-  await database.run(blobStatements.registerStore, ['s3', registered ?? randomUUID()]);
-  const id = await registeredId(database);
+  await registerStore(database, 's3', registered ?? randomUUID());
+  const id = await registeredId(database, 's3');
   if (id === undefined) throw new Error('the store was not registered');
   return id;
 }
@@ -85,7 +86,7 @@ async function idsOf(
   database: Database,
 ): Promise<{ found: string | undefined; registered: string | undefined }> {
   const found = await bucket.id();
-  return { found, registered: await registeredId(database) };
+  return { found, registered: await registeredId(database, 's3') };
 }
 
 async function refuseBlobsElsewhere({ name }: Bucket, database: Database): Promise<void> {
@@ -94,11 +95,6 @@ async function refuseBlobsElsewhere({ name }: Bucket, database: Database): Promi
   throw new OperatorError(
     `The bucket ${name} is not the one with this database's blobs; set S3_BUCKET and S3_ENDPOINT to that one.`,
   );
-}
-
-async function registeredId(database: Database): Promise<string | undefined> {
-  const [row] = await database.run<{ id: string }>(blobStatements.storeId, ['s3']);
-  return row?.id;
 }
 
 class Bucket {

@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Configuration } from '../../../src/config/index.js';
 import { BlobMissing, OutcomeUnknown, StoreUnavailable } from '../../../src/storage/blob-store.js';
+import { BlobEntity } from '../../../src/storage/blob.entity.js';
 import { BlobStores } from '../../../src/storage/blob-stores.js';
 import { BlobSweeper } from '../../../src/storage/blob-sweeper.js';
 import { Blobs } from '../../../src/storage/blobs.js';
@@ -457,6 +458,7 @@ describe('the service', () => {
       new BlobStores(store, never),
       app.get(Clock),
       app.get(Log),
+      database.dataSource.getRepository(BlobEntity),
     );
     const blob = {
       workspaceId: randomUUID(),

@@ -107,7 +107,9 @@ async function runSequence(
     tally.sequences++;
   } catch (error) {
     // The next one, which may be this one made shorter, must not see what is left.
-    await database.query('TRUNCATE workspaces, storage_accounts, access_tokens, job_runs CASCADE');
+    await database.query(
+      'TRUNCATE workspaces, blobs, files, versions, changes, storage_accounts, access_tokens, job_runs CASCADE',
+    );
     const steps = reality.history.map((step, index) => `${index + 1}. ${step}`);
     throw new Error([...steps, (error as Error).message].join('\n'), { cause: error });
   }

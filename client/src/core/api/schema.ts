@@ -1077,7 +1077,7 @@ export interface paths {
     };
     /**
      * Get the storage use and quotas of the account
-     * @description Documents count the bytes of all versions that are kept, each blob once. `files` counts live files. A token that is bound to a workspace gets only that workspace, and the totals of the account. While one of the workspaces is out of reach, this is 503: a sum without it would be wrong.
+     * @description Documents count the bytes of all versions that are kept, each blob once. `files` counts live files. A token that is bound to a workspace gets only that workspace, and the totals of the account.
      */
     get: operations['usage.get'];
     put?: never;

@@ -1,19 +1,31 @@
-import type { ClientBase } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import { OperatorError } from '../../../config/index.js';
+import { connectFault } from '../connect-fault.js';
+import { createDataSource } from '../data-source.js';
 import { sqlState } from '../database-errors.js';
+import { appliedMigrations, migrate, underStartLock } from '../migrate.js';
+import { refuseRunningService } from '../running-service.js';
+import type { StoredFunctions } from '../stored-functions.js';
 import { DISTRIBUTED_TABLES } from './placement.js';
-import { type Step, STEPS } from './steps.js';
+import { STEPS } from './steps.js';
 
-const UNDEFINED_TABLE = '42P01';
+export interface DistributeOptions {
+  /** Those of domain folders, which are loaded after the migrations. */
+  readonly functions: readonly StoredFunctions[];
+  readonly isDryRun: boolean;
+  /** Called with the sentence of each step before it is done. */
+  readonly onStep: (sentence: string) => void;
+}
 
-interface Nodes {
-  readonly isInstalled: boolean;
+interface Engine {
   readonly hasCoordinator: boolean;
   readonly workers: number;
   readonly behind: string[];
 }
 
-const isInstalled = `SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "isInstalled"`;
+const MIGRATE = 'Create the tables, or migrate them to this version.';
+
+const UNDEFINED_TABLE = '42P01';
 
 const nodes = `
   SELECT coalesce(bool_or(groupid = 0), false) AS "hasCoordinator",
@@ -36,30 +48,77 @@ const otherwise = `
 /** Held by the connection that distributes, until it ends. */
 const DISTRIBUTING = 7_325_190_004;
 
-const running = 'SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1';
-
 /**
- * Refuses a database on which the tables cannot be distributed.
- * @throws OperatorError
+ * Migrates the database at `url` and distributes its tables over the nodes of the engine, step by step; what was done before is
+ * skipped. No instance can start meanwhile. A dry run takes no lock, so that it can look while the service runs.
+ * @returns the number of steps that were done, or with `isDryRun` of those that would be
+ * @throws OperatorError when the engine is not ready, tables are placed otherwise, or a service runs on the database
  */
-export async function refuseUnready(client: ClientBase): Promise<void> {
-  if (!(await one<Nodes>(client, isInstalled)).isInstalled) {
+export async function distributeDatabase(url: string, options: DistributeOptions): Promise<number> {
+  const { functions, isDryRun, onStep } = options;
+  const settings = { target: url, poolSize: 3, entities: [], onPoolError: () => undefined };
+  const source = createDataSource({ ...settings, isWithoutTimeouts: true });
+  const change = async (): Promise<number> => {
+    const runner = source.createRunner();
+    try {
+      const client = (await runner.connect()) as PoolClient;
+      await refuseUnready(client);
+      const applied = await appliedMigrations(source);
+      const migrations = source.migrations.some(({ name }) => !applied.includes(name ?? '')) ? 1 : 0;
+      if (migrations > 0) onStep(MIGRATE);
+      if (!isDryRun) await migrate(source, functions);
+      return migrations + (await distribute(client, options));
+    } finally {
+      await runner.release();
+    }
+  };
+  try {
+    await source.initialize();
+    return await (isDryRun ? change() : underStartLock(source, change));
+  } catch (error) {
+    throw connectFault(error);
+  } finally {
+    if (source.isInitialized) await source.destroy();
+  }
+}
+
+async function distribute(client: ClientBase, { isDryRun, onStep }: DistributeOptions): Promise<number> {
+  if (!isDryRun) {
+    // When this command is killed, the server still does its last statement, unless it notices that nobody reads its notices.
+    await client.query('SET client_min_messages = error');
+    await client.query(`SELECT pg_advisory_lock(${DISTRIBUTING})`);
+  }
+  await refuseOtherPlacement(client);
+  let count = 0;
+  for (const { isDone, sentence, sql } of STEPS) {
+    if (await answerOf(client, isDone)) continue;
+    // A service would use the tables while they are half moved.
+    if (!isDryRun) await refuseRunningService(async (running) => (await client.query<object>(running)).rows);
+    onStep(sentence);
+    count++;
+    if (!isDryRun) await client.query(sql);
+  }
+  return count;
+}
+
+/** @throws OperatorError for an engine on which the tables cannot be distributed */
+async function refuseUnready(client: ClientBase): Promise<void> {
+  const installed = await client.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`);
+  if (installed.rows.length === 0)
     throw new OperatorError(
       'The extension citus is missing; create it in this database on every node, and add the nodes with citus_add_node.',
     );
-  }
-  const { hasCoordinator, workers, behind } = await one<Nodes>(client, nodes);
-  if (!hasCoordinator)
+  const [engine] = (await client.query<Engine>(nodes)).rows;
+  if (!engine?.hasCoordinator)
     throw new OperatorError(
       'The coordinator is unknown to the nodes; call citus_set_coordinator_host first.',
     );
-  if (workers === 0)
+  if (engine.workers === 0)
     throw new OperatorError('No node may hold shards; add a worker with citus_add_node first.');
-  if (behind.length > 0) {
+  if (engine.behind.length > 0)
     throw new OperatorError(
-      `These nodes have not received the metadata: ${behind.join(', ')}; wait, or call start_metadata_sync_to_all_nodes.`,
+      `These nodes have not received the metadata: ${engine.behind.join(', ')}; wait, or call start_metadata_sync_to_all_nodes.`,
     );
-  }
 }
 
 /** @throws OperatorError when tables are distributed by another column or apart from each other */
@@ -68,63 +127,20 @@ async function refuseOtherPlacement(client: ClientBase): Promise<void> {
     DISTRIBUTED_TABLES.map(({ table }) => table),
     DISTRIBUTED_TABLES.map(({ column }) => column),
   ];
-  const { rows } = await client.query<{ table: string }>(otherwise, values);
-  if (rows.length === 0) return;
-  throw new OperatorError(
-    `These tables are distributed otherwise: ${rows.map(({ table }) => table).join(', ')}; undistribute them first, or restore a backup into a new database.`,
-  );
-}
-
-/**
- * Distributes the tables of a migrated database, step by step; what was done before is skipped.
- * @param client a connection to the coordinator without time limits, as the owner of the tables
- * @returns the steps that were done, or with `isDryRun` those that would be
- * @throws OperatorError when tables are placed otherwise, or a service runs on the database
- */
-export async function distribute(
-  client: ClientBase,
-  { isDryRun, onStep }: { isDryRun: boolean; onStep: (sentence: string) => void },
-): Promise<number> {
-  if (!isDryRun) {
-    // When this command is killed, the server still does its last statement, unless it notices that nobody reads its notices.
-    await client.query('SET client_min_messages = error');
-    await client.query(`SELECT pg_advisory_lock(${DISTRIBUTING})`);
-  }
-  await refuseOtherPlacement(client);
-  let count = 0;
-  for (const step of STEPS) {
-    if (await isDone(client, step, isDryRun)) continue;
-    if (!isDryRun) await refuseRunningService(client, step);
-    onStep(step.sentence);
-    count++;
-    if (isDryRun) continue;
-    for (const sql of step.sql) await client.query(sql);
-  }
-  return count;
-}
-
-/** A dry run does not migrate: what a table of this version is asked for is not done before it. */
-async function isDone(client: ClientBase, step: Step, isDryRun: boolean): Promise<boolean> {
-  try {
-    return (await one<{ isDone: boolean }>(client, step.isDone)).isDone;
-  } catch (error) {
-    if (isDryRun && sqlState(error) === UNDEFINED_TABLE) return false;
-    throw error;
-  }
-}
-
-/** A service would use the tables while they are half moved, except one of an earlier version that does not know them. */
-async function refuseRunningService(client: ClientBase, { isSafeBesideService }: Step): Promise<void> {
-  if (isSafeBesideService && (await one<{ isSafe: boolean }>(client, isSafeBesideService)).isSafe) return;
-  const { rows } = await client.query(running);
+  const { rows } = await client.query<{ table: string }>(otherwise, values).catch(noneIfUndefined);
   if (rows.length > 0)
     throw new OperatorError(
-      'A service runs on this database; stop all instances, wait a minute and try again.',
+      `These tables are distributed otherwise: ${rows.map(({ table }) => table).join(', ')}; undistribute them first, or restore a backup into a new database.`,
     );
 }
 
-async function one<Row extends object>(client: ClientBase, sql: string): Promise<Row> {
-  const [row] = (await client.query<Row>(sql)).rows;
-  if (!row) throw new Error('a query without a row');
-  return row;
+/** The answer of a step that is asked whether it is done; false without the table, which a dry run does not create. */
+async function answerOf(client: ClientBase, question: string): Promise<boolean> {
+  const { rows } = await client.query<{ isDone: boolean }>(question).catch(noneIfUndefined);
+  return rows[0]?.isDone ?? false;
+}
+
+function noneIfUndefined(error: unknown): { rows: [] } {
+  if (sqlState(error) === UNDEFINED_TABLE) return { rows: [] };
+  throw error;
 }

@@ -1,5 +1,6 @@
-export { distributeDatabase } from './distribute-database.js';
-export { FILL_CATALOGUE } from './steps.js';
+export { distributeDatabase } from './distribute.js';
 export { isDistributed } from './is-distributed.js';
-export { type ByNode, NodeRouter, type NodeTransaction, type ShardRows } from './node-router.js';
+export { type Begin, type Nodes, NODES, type OpenTransaction, type Place, type Run } from './nodes.js';
+export { OneServer } from './one-server.js';
 export { BOUND_TABLES, DISTRIBUTED_TABLES, SHARED_COMMITS } from './placement.js';
+export { ShardRouter } from './shard-router.js';

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { OperatorError } from '../../../config/index.js';
+import { isOnNodes } from '../running-service.js';
 import { DISTRIBUTED_TABLES, SHARED_COMMITS } from './placement.js';
 
 const TABLES = DISTRIBUTED_TABLES.map(({ table }) => `'${table}'::regclass`).join(', ');
@@ -9,21 +10,15 @@ const TABLES = DISTRIBUTED_TABLES.map(({ table }) => `'${table}'::regclass`).joi
  * @throws OperatorError when it has not done so to its end, or for an earlier version: lists would be wrong
  */
 export async function isDistributed(source: DataSource): Promise<boolean> {
-  // Without the extension there is no table to ask.
-  const [engine] = await source.query<{ isHere: boolean }[]>(
-    `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS "isHere"`,
+  if (!(await isOnNodes((sql) => source.query(sql)))) return false;
+  const [placed] = await source.query<{ areAll: boolean }[]>(
+    `SELECT count(*) FILTER (WHERE logicalrelid = '${SHARED_COMMITS}'::regclass) = 1
+        AND count(*) FILTER (WHERE logicalrelid IN (${TABLES}) AND partmethod <> 'n') = ${DISTRIBUTED_TABLES.length} AS "areAll"
+     FROM pg_dist_partition`,
   );
-  if (!engine?.isHere) return false;
-  const [placed] = await source.query<{ isDone: boolean }[]>(
-    `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass)
-       AND ${DISTRIBUTED_TABLES.length} = (
-         SELECT count(*) FROM pg_dist_partition WHERE logicalrelid IN (${TABLES}) AND partmethod <> 'n'
-       ) AS "isDone"
-     FROM pg_dist_partition WHERE logicalrelid = 'workspaces'::regclass AND partmethod <> 'n'`,
-  );
-  if (placed && !placed.isDone)
+  if (!placed?.areAll)
     throw new OperatorError(
       'The tables of this database are not yet distributed for this version; run `npm run distribute`.',
     );
-  return placed !== undefined;
+  return true;
 }

@@ -1,20 +1,21 @@
 import { isIPv6 } from 'node:net';
 import pg from 'pg';
 import { connecting, DatabaseClient } from '../database-client.js';
+import type { Text } from '../execute.js';
 import { beginNodeSession } from '../session.js';
-import { FUNCTION_DEFINITIONS, shardFunction } from './shard-text.js';
+import { filled, type Statement } from '../statement.js';
+import type { StoredFunctions } from '../stored-functions.js';
 import type { Shard } from './shards.js';
 
-type OnNode = Pick<Shard, 'node'>;
-
-/** A node as `host:port`. */
-export const keyOf = ({ node: { host, port } }: OnNode): string => `${host}:${port}`;
+type OnNode = Pick<Shard, 'host' | 'port' | 'node'>;
 
 export interface NodePoolSettings {
   /** The pool of the coordinator; those of the nodes are made like it. */
   readonly coordinator: pg.Pool;
   /** The URL of the coordinator. */
   readonly url: string;
+  /** Made for each shard on each connection. */
+  readonly functions: readonly StoredFunctions[];
   readonly onPoolError: (error: unknown) => void;
 }
 
@@ -23,44 +24,45 @@ export class NodePools {
   private readonly pools = new Map<string, pg.Pool>();
   /** The shards whose functions a connection has. */
   private readonly prepared = new WeakMap<pg.PoolClient, Set<string>>();
-  private functions: string[] = [];
 
   constructor(private readonly settings: NodePoolSettings) {}
 
   of(place: OnNode): pg.Pool {
-    const key = keyOf(place);
-    const pool = this.pools.get(key) ?? this.create(place);
-    this.pools.set(key, pool);
+    const pool = this.pools.get(place.node) ?? this.create(place);
+    this.pools.set(place.node, pool);
     return pool;
-  }
-
-  /** Open connections. */
-  get connections(): number {
-    return [...this.pools.values()].reduce((sum, { totalCount }) => sum + totalCount, 0);
   }
 
   async end(): Promise<void> {
     await Promise.all([...this.pools.values()].map((pool) => pool.end()));
   }
 
-  /** Creates the functions that read and write the tables of a shard, once for each connection. */
-  async createFunctions(client: pg.PoolClient, shard: Shard): Promise<void> {
+  /** A statement for the tables and functions of a shard, which the connection has then. */
+  async textOn(client: pg.PoolClient, shard: Shard, { name, template, isBinary }: Statement): Promise<Text> {
+    const functions: string[] = [];
+    const text = filled(template, (name) => {
+      const table = shard.tables.get(name);
+      if (table === undefined) functions.push(name);
+      return table ?? functionOf(name, shard);
+    });
+    if (functions.length > 0) await this.createFunctions(client, shard);
+    return { name: `${name} ${shard.id}`, text, isBinary };
+  }
+
+  /** A move of the shard waits for the transaction of a function that has begun, or has happened and the function fails. */
+  private async createFunctions(client: pg.PoolClient, shard: Shard): Promise<void> {
     const known = this.prepared.get(client) ?? new Set();
     this.prepared.set(client, known);
     if (known.has(shard.id)) return;
-    const definitions = await this.definitions();
-    await client.query(definitions.map((definition) => shardFunction(definition, shard)).join('; '));
+    const nameOf = (name: string): string =>
+      name === 'hold_shard'
+        ? `PERFORM hold_shard(${shard.id});`
+        : (shard.tables.get(name) ?? functionOf(name, shard));
+    await client.query(this.settings.functions.map(({ template }) => filled(template, nameOf)).join('; '));
     known.add(shard.id);
   }
 
-  /** As of the start: a migration that replaces them is made for instances of the version before, too. */
-  private async definitions(): Promise<string[]> {
-    if (this.functions.length > 0) return this.functions;
-    const { rows } = await this.settings.coordinator.query<{ definition: string }>(FUNCTION_DEFINITIONS);
-    return (this.functions = rows.map(({ definition }) => definition));
-  }
-
-  private create({ node: { host, port } }: OnNode): pg.Pool {
+  private create({ host, port }: OnNode): pg.Pool {
     const { options } = this.settings.coordinator as unknown as { options: pg.PoolConfig };
     const url = new URL(this.settings.url);
     url.searchParams.delete('host'); // of a socket: it would replace the node's
@@ -78,3 +80,6 @@ export class NodePools {
     return pool;
   }
 }
+
+/** A temporary function: it ends with the connection. */
+const functionOf = (name: string, { id }: Shard): string => `pg_temp.${name}_${id}`;

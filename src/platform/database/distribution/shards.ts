@@ -1,13 +1,27 @@
 import type { Pool } from 'pg';
 
+/** The SQLSTATE of the functions `shard_is_here` and `hold_shard`. */
+export const NOT_HERE = 'CS001';
+
+/** Nothing was done: the shard was not where it was looked for. */
+export class ShardElsewhere extends Error {
+  readonly code = NOT_HERE;
+}
+
 /** The shard of a workspace: the tables that hold its rows, on one node. */
 export interface Shard {
   /** The id of the shard of `workspaces`, by which the engine locks and finds it. */
   readonly id: string;
-  readonly node: { readonly host: string; readonly port: number };
+  readonly host: string;
+  readonly port: number;
+  /** `host:port`. */
+  readonly node: string;
   /** The name of each table on the node, by its name in statements. */
   readonly tables: ReadonlyMap<string, string>;
 }
+
+/** Failed connections to a node ask the coordinator no more often. */
+const FORGET_EVERY_MS = 1_000;
 
 /** Beyond this, all are forgotten, and each costs the coordinator one statement again. */
 const MAX_WORKSPACES = 100_000;
@@ -35,16 +49,14 @@ const allShards = `
   JOIN pg_class c ON c.oid = d.logicalrelid
   GROUP BY 1, 2, 3`;
 
-interface Row {
-  readonly id: string;
-  readonly host: string;
-  readonly port: number;
+interface Row extends Pick<Shard, 'id' | 'host' | 'port'> {
   readonly tables: readonly string[];
   readonly names: readonly string[];
 }
 
 /** Which node has which workspace, as the engine's own tables say. */
 export class Shards {
+  private placesForgottenAt = -Infinity;
   /** Replaced when it is forgotten: an answer that was asked for before is not kept after. */
   private idOf = new Map<string, string>();
   private known: Promise<Map<string, Shard>> | undefined;
@@ -54,10 +66,19 @@ export class Shards {
   /** @param coordinator the pool of the coordinator */
   constructor(private readonly coordinator: Pool) {}
 
-  /** @returns undefined when the engine knows no shard or node for the workspace */
-  async of(workspaceId: string): Promise<Shard | undefined> {
-    const shards = await this.placed();
-    return shards.get(await this.shardId(workspaceId));
+  /** The shard that has or would have a workspace. */
+  async of(workspaceId: string): Promise<Shard> {
+    const known = (await this.placed()).get(await this.shardId(workspaceId));
+    if (known) return known;
+    this.forget(); // the shard was split or merged
+    return this.withId(await this.shardId(workspaceId));
+  }
+
+  /** @throws ShardElsewhere when the engine has no such shard any more */
+  async withId(id: string): Promise<Shard> {
+    const shard = (await this.placed()).get(id);
+    if (!shard) throw new ShardElsewhere(`the engine has no shard ${id}`);
+    return shard;
   }
 
   /** As `of`, if that is known already. */
@@ -72,14 +93,16 @@ export class Shards {
 
   /** After a shard has moved or was split: the next call reads the tables again. */
   forget(): void {
-    this.forgetPlaces();
     this.idOf = new Map();
+    this.known = this.places = undefined;
   }
 
-  /** After a node did not answer: its shards may have another address by now. */
+  /** After a node did not answer: another one may have its shards by now. Those of other nodes stay known meanwhile. */
   forgetPlaces(): void {
+    const now = performance.now();
+    if (now - this.placesForgottenAt < FORGET_EVERY_MS) return;
+    this.placesForgottenAt = now;
     this.known = undefined;
-    this.places = undefined;
   }
 
   private async shardId(workspaceId: string): Promise<string> {
@@ -111,8 +134,8 @@ export class Shards {
   }
 }
 
-const shardIn = ({ id, host, port, tables, names }: Row): Shard => ({
-  id,
-  node: { host, port },
+const shardIn = ({ tables, names, ...place }: Row): Shard => ({
+  ...place,
+  node: `${place.host}:${place.port}`,
   tables: new Map(tables.map((table, index) => [table, names[index] ?? table])),
 });

@@ -1,5 +1,5 @@
 import { DISTRIBUTED_TABLES, IMPOSSIBLE_REFERENCES, SHARED_COMMITS } from './placement.js';
-import { NOT_HERE } from './shard-text.js';
+import { NOT_HERE } from './shards.js';
 
 /** One change to the database. Each is committed by itself, and a run that was interrupted is repeated. */
 export interface Step {
@@ -8,15 +8,8 @@ export interface Step {
   /** A query whose only row has `isDone`. */
   readonly isDone: string;
   /** The server finishes the one that it has begun when the command is killed: a step with one always gets done. */
-  readonly sql: readonly string[];
-  /** A query whose only row has `isSafe`: whether instances may run meanwhile. Without it they may not. */
-  readonly isSafeBesideService?: string;
+  readonly sql: string;
 }
-
-/** A new table, which only the version has that its migration is of: an instance of it does not start before. */
-const isNewTable = (table: string): string =>
-  `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass)
-     AND NOT EXISTS (SELECT 1 FROM ${table}) AS "isSafe"`;
 
 const isPlaced = (table: string): string =>
   `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${table}'::regclass AND partmethod <> 'n') AS "isDone"`;
@@ -24,28 +17,25 @@ const isPlaced = (table: string): string =>
 const dropReference = ({ table, name }: { table: string; name: string }): Step => ({
   sentence: `Drop the foreign key ${name}: accounts stay on the coordinator, workspaces do not.`,
   isDone: `SELECT NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = '${name}' AND conrelid = '${table}'::regclass) AS "isDone"`,
-  sql: [`ALTER TABLE ${table} DROP CONSTRAINT ${name}`],
+  sql: `ALTER TABLE ${table} DROP CONSTRAINT ${name}`,
 });
 
 const distribute = ({ table, column }: { table: string; column: string }): Step => ({
   sentence: `Distribute ${table} by ${column}.`,
   isDone: isPlaced(table),
-  sql: [
-    `SELECT create_distributed_table('${table}', '${column}'${table === 'workspaces' ? '' : `, colocate_with => 'workspaces'`})`,
-  ],
-  isSafeBesideService: isNewTable(table),
+  sql: `SELECT create_distributed_table('${table}', '${column}'${table === 'workspaces' ? '' : `, colocate_with => 'workspaces'`})`,
 });
 
-const FUNCTIONS = `
-  SELECT p.oid FROM pg_proc p
-  WHERE p.pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'workspaces'::regclass)
-    AND p.prokind = 'f' AND p.proname LIKE 'put\\_%'
-    AND NOT EXISTS (SELECT 1 FROM pg_dist_object WHERE classid = 'pg_proc'::regclass AND objid = p.oid)`;
+const TRIGGERS = `SELECT tgname, tgrelid FROM pg_trigger WHERE NOT tgisinternal
+    AND tgrelid IN (${DISTRIBUTED_TABLES.map(({ table }) => `'${table}'::regclass`).join(', ')})`;
 
-const copyFunctions: Step = {
-  sentence: 'Copy the functions that write uploads to every node.',
-  isDone: `SELECT NOT EXISTS (${FUNCTIONS}) AS "isDone"`,
-  sql: [`SELECT create_distributed_function(oid::regprocedure) FROM (${FUNCTIONS}) missing`],
+/** The engine refuses tables with triggers. No instance of the version before is there to need them. */
+const dropTriggers: Step = {
+  sentence: 'Drop the triggers that are for instances of the version before.',
+  isDone: `SELECT NOT EXISTS (${TRIGGERS}) AS "isDone"`,
+  sql: `DO $$ DECLARE t record; BEGIN
+    FOR t IN ${TRIGGERS} LOOP EXECUTE format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass); END LOOP;
+  END $$`,
 };
 
 /** A statement that goes straight to the tables of a shard asks these whether they are still where the rows are. */
@@ -69,7 +59,7 @@ const GUARDS = `
 const createGuards: Step = {
   sentence: 'Create the functions that check and hold the place of a shard.',
   isDone: `SELECT to_regprocedure('shard_is_here(bigint)') IS NOT NULL AND to_regprocedure('hold_shard(bigint)') IS NOT NULL AS "isDone"`,
-  sql: [GUARDS],
+  sql: GUARDS,
 };
 
 /** The functions are called in statements that run on a shard; all that they touch is on the same node. */
@@ -80,10 +70,8 @@ const allowNesting: Step = {
     WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
       AND s.setrole = current_user::regrole AND 'citus.allow_nested_distributed_execution=on' = ANY (s.setconfig)
   ) AS "isDone"`,
-  sql: [
-    `DO $$ BEGIN EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET citus.allow_nested_distributed_execution = on',
+  sql: `DO $$ BEGIN EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET citus.allow_nested_distributed_execution = on',
        current_database()); END $$`,
-  ],
 };
 
 const TABLES = DISTRIBUTED_TABLES.map(({ table }) => table);
@@ -93,55 +81,26 @@ const STILL_HELD = TABLES.map((table) => `pg_relation_size('${table}') > 0`).joi
 const free: Step = {
   sentence: 'Free the room of the rows that were moved to the nodes.',
   isDone: `SELECT NOT (${STILL_HELD}) AS "isDone"`,
-  sql: [
-    [...TABLES]
-      .reverse()
-      .map((table) => `SELECT truncate_local_data_after_distributing_table('${table}')`)
-      .join('; '),
-  ],
-};
-
-const LISTED = `SELECT id, user_id, name, encryption_salt, created_at, updated_at
-   FROM workspaces WHERE deleted_at IS NULL AND user_id IS NOT NULL`;
-
-/** Accounts that were deleted while the node was away have workspaces that are not marked yet. */
-const NOT_OWED = 'AND id NOT IN (SELECT workspace_id FROM owed_deletions)';
-
-const fillWith = (listed: string): string[] => [
-  'TRUNCATE workspace_catalogue',
-  `INSERT INTO workspace_catalogue (id, user_id, name, encryption_salt, created_at, updated_at) ${listed}`,
-];
-
-/** SQL: writes `workspace_catalogue` anew, where no deletion is owed. */
-export const FILL_CATALOGUE = fillWith(LISTED);
-
-const CATALOGUE =
-  'SELECT id, user_id, name, encryption_salt, created_at, updated_at FROM workspace_catalogue';
-
-const fillCatalogue: Step = {
-  sentence: 'List the workspaces on the coordinator, so that lists need no node.',
-  isDone: `WITH listed AS MATERIALIZED (${LISTED} ${NOT_OWED}), catalogue AS MATERIALIZED (${CATALOGUE})
-     SELECT NOT EXISTS (
-       (SELECT * FROM listed EXCEPT SELECT * FROM catalogue) UNION ALL (SELECT * FROM catalogue EXCEPT SELECT * FROM listed)
-     ) AS "isDone"`,
-  sql: [fillWith(`${LISTED} ${NOT_OWED}`).join('; ')],
+  sql: [...TABLES]
+    .reverse()
+    .map((table) => `SELECT truncate_local_data_after_distributing_table('${table}')`)
+    .join('; '),
 };
 
 /** The last step: the service starts only after it. */
 const shareCommits: Step = {
   sentence: 'Let the engine commit what changes on a node and on the coordinator together.',
   isDone: `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = '${SHARED_COMMITS}'::regclass) AS "isDone"`,
-  sql: [`SELECT citus_add_local_table_to_metadata('${SHARED_COMMITS}')`],
+  sql: `SELECT citus_add_local_table_to_metadata('${SHARED_COMMITS}')`,
 };
 
 /** In the order in which they are done. */
 export const STEPS: readonly Step[] = [
   ...IMPOSSIBLE_REFERENCES.map(dropReference),
+  dropTriggers,
   ...DISTRIBUTED_TABLES.map(distribute),
-  copyFunctions,
   createGuards,
   allowNesting,
   free,
-  fillCatalogue,
   shareCommits,
 ];

@@ -1,0 +1,11 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { TestDatabase } from './database.js';
+import { ROOT } from './deployment.js';
+
+/** The schema of a database as SQL, as docs/reference/schema.sql has it. */
+export const { schemaText } = (await import(
+  pathToFileURL(join(ROOT, 'scripts', 'schema-text.mjs')).href
+)) as {
+  schemaText: (query: TestDatabase['query']) => Promise<string>;
+};
