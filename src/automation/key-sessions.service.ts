@@ -13,7 +13,7 @@ import { TrustedTime } from '../platform/jobs/index.js';
 import { Log } from '../platform/log/index.js';
 import { KeyCheck, type OpenKeySessionRequest } from './key-check.js';
 import { KeySession } from './key-session.entity.js';
-import { endOf, keySessionStatements, liveAt } from './key-sessions.queries.js';
+import { endOf, keySessionStatements, liveAt } from './automation.queries.js';
 import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } from './key-wrap.js';
 import { deriveVaultKeys, type VaultKeys } from './vault-crypto.js';
 import { KeySessionRequired, type Vault } from './vault.js';

@@ -380,10 +380,16 @@ export const usageStatements = {
 };
 
 /** Tables whose rows name a workspace without a foreign key to it. */
-const OF_WORKSPACE = ['blobs', 'files', 'versions', 'changes'] as const;
+/** Tables, and which of their rows are looked at: a blob that no row refers to goes with the next sweep. */
+const OF_WORKSPACE = [
+  ['blobs', "state = 'live'"],
+  ['files', 'true'],
+  ['versions', 'true'],
+  ['changes', 'true'],
+] as const;
 
 /** Each workspace that rows of the table name is looked up once, by the table's key. */
-const withoutWorkspace = (table: string): string => `
+const withoutWorkspace = ([table, condition]: (typeof OF_WORKSPACE)[number]): string => `
   (WITH RECURSIVE named (id) AS (
      (SELECT workspace_id FROM {${table}} ORDER BY workspace_id LIMIT 1)
      UNION ALL
@@ -391,11 +397,13 @@ const withoutWorkspace = (table: string): string => `
      FROM named WHERE named.id IS NOT NULL
    )
    SELECT '${table}' AS "table", id AS "workspaceId" FROM named
-   WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = named.id))`;
+   WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = named.id)
+     AND EXISTS (SELECT 1 FROM {${table}} WHERE workspace_id = named.id AND ${condition}))`;
 
 /** The same for the engine, which refuses such a recursion: it reads all rows. */
-const withoutWorkspaceOnNodes = (table: string): string => `
-  SELECT '${table}' AS "table", workspace_id AS "workspaceId" FROM (SELECT DISTINCT workspace_id FROM {${table}}) named
+const withoutWorkspaceOnNodes = ([table, condition]: (typeof OF_WORKSPACE)[number]): string => `
+  SELECT '${table}' AS "table", workspace_id AS "workspaceId"
+  FROM (SELECT DISTINCT workspace_id FROM {${table}} WHERE ${condition}) named
   WHERE NOT EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = named.workspace_id)`;
 
 export const rowsStatements = {

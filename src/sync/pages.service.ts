@@ -3,7 +3,7 @@ import { BEFORE_ALL_IDS, Database, type Statement } from '../platform/database/i
 import { WorkspaceAccess, WorkspaceClosed } from '../access/guards/index.js';
 import type { WorkspaceRef } from '../access/index.js';
 import { refuseCursor } from './cursors.js';
-import { pageStatements } from './pages.queries.js';
+import { pageStatements } from './sync.queries.js';
 
 interface Page {
   readonly workspace: WorkspaceRef;

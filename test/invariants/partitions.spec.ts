@@ -41,7 +41,7 @@ async function partition({ query }: TestDatabase): Promise<void> {
     await query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
 }
 
-/** Constraints by their names: statements refer to one of them. */
+/** Constraints keep their names, by which migrations change them. */
 async function moveIndexes(query: TestDatabase['query'], table: string): Promise<void> {
   const whole = `${table}_whole`;
   const unique = await query<{ name: string; definition: string }>(

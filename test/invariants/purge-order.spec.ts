@@ -1,5 +1,5 @@
 import { insertLargeLog } from '../../bench/large-log.js';
-import { Database } from '../../src/platform/database/index.js';
+import { BOUND_TABLES, Database } from '../../src/platform/database/index.js';
 import { WorkspacePurge } from '../../src/workspaces/index.js';
 import { startService, type TestService } from '../kit/index.js';
 
@@ -75,6 +75,36 @@ describe('the purge of a large workspace', () => {
     expect(await query('SELECT FROM workspaces WHERE id = $1', [id])).toEqual([]);
     expect(await query('SELECT FROM changes WHERE workspace_id = $1', [id])).toEqual([]);
   });
+});
+
+it('removes by itself what the coordinator has of a workspace, where no foreign key does so', async () => {
+  const { query } = service.database;
+  const owner = await service.user('alice');
+  const { id } = await owner.workspace();
+  for (const table of BOUND_TABLES)
+    await query(`ALTER TABLE ${table} DROP CONSTRAINT ${table}_workspace_id_fkey`);
+  await query(
+    `INSERT INTO access_tokens (id, user_id, name, token_hash, scopes, workspace_id, created_at)
+     SELECT gen_random_uuid(), user_id, 'bound', sha256('t'), '{full}', id, now() FROM workspaces WHERE id = $1`,
+    [id],
+  );
+  await query(
+    `INSERT INTO key_sessions (id, token_hash, user_id, workspace_id, wrapped_key, created_at, last_used_at)
+     SELECT gen_random_uuid(), sha256('k'), user_id, id, decode(repeat('00', 60), 'hex'), now(), now()
+     FROM workspaces WHERE id = $1`,
+    [id],
+  );
+  await query(
+    `INSERT INTO presence (workspace_id, device_id, instance_id) SELECT $1, 'laptop', id FROM instances LIMIT 1`,
+    [id],
+  );
+  const left = () =>
+    Promise.all(BOUND_TABLES.map((table) => query(`SELECT FROM ${table} WHERE workspace_id = $1`, [id])));
+  expect((await left()).map((rows) => rows.length)).toEqual(BOUND_TABLES.map(() => 1));
+  await query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [id]);
+  await service.app.get(WorkspacePurge).finish();
+  expect(await query('SELECT FROM workspaces WHERE id = $1', [id])).toEqual([]);
+  expect((await left()).flat()).toEqual([]);
 });
 
 function byKey(a: unknown, b: unknown): number {

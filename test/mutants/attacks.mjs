@@ -81,7 +81,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'key sessions outlive the sign-in that opened them',
     promise: 'A key session ends with the session of the JWT that has opened it.',
-    file: 'src/automation/key-sessions.queries.ts',
+    file: 'src/automation/automation.queries.ts',
     find: 'EXISTS (SELECT 1 FROM auth_sessions a WHERE a.id = s.session_id AND a.expires_at > $3)',
     replace: 's.session_id IS NOT NULL',
     tests: [[TABLE, 'other sign-ins ended']],

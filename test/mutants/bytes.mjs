@@ -47,7 +47,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'trash read through all files',
     promise: 'A page of the trash reads only the rows that it returns, however many live files there are.',
-    file: 'src/sync/pages.queries.ts',
+    file: 'src/sync/sync.queries.ts',
     find: "filesPage('is_deleted', TRASHED_FILE)",
     replace: "filesPage('is_deleted IS NOT FALSE', TRASHED_FILE)",
     tests: [['test/api/trash.spec.ts', 'by its index alone']],

@@ -257,6 +257,14 @@ export const HISTORY_MUTANTS = [
     tests: [['test/invariants/purge-order.spec.ts', 'written below']],
   },
   {
+    name: 'purge leaves tokens on nodes',
+    promise: 'No row of a purged workspace is left behind.',
+    file: 'src/access-tokens/access-tokens.module.ts',
+    find: 'purge.addStep(async (workspaceId) => (await tokens.delete({ workspaceId })).affected ?? 0);',
+    replace: '',
+    tests: [['test/invariants/purge-order.spec.ts', 'no foreign key does so']],
+  },
+  {
     name: 'small summary reads the log before it',
     promise: 'A summary of a small window costs what the window costs.',
     file: 'src/checkpoints/projections.ts',

@@ -130,7 +130,7 @@ export const LOG_MUTANTS = [
   {
     name: 'hasMore off by one',
     promise: 'A page that contains everything has hasMore false.',
-    file: 'src/sync/pages.queries.ts',
+    file: 'src/sync/sync.queries.ts',
     find: 'workspace_id = $1 AND cursor > page.last',
     replace: 'workspace_id = $1 AND cursor >= page.last',
     tests: [[SYNC, 'POST sync/pull']],
@@ -146,7 +146,7 @@ export const LOG_MUTANTS = [
   {
     name: 'snapshot page begins with the last of the one before',
     promise: 'A walk returns each file once.',
-    file: 'src/sync/pages.queries.ts',
+    file: 'src/sync/sync.queries.ts',
     find: 'AND ${condition} AND id > $2',
     replace: 'AND ${condition} AND id >= $2',
     tests: [[SYNC, 'GET sync/snapshot']],

@@ -4,7 +4,7 @@ import { ServiceUnavailable } from '../../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
 import { ChangeLogReader } from '../../sync/index.js';
 import { EventLoopYield } from '../../platform/async/index.js';
-import { IDLE_MS } from '../key-sessions.queries.js';
+import { IDLE_MS } from '../automation.queries.js';
 import { copyOf, type Vault, wipe } from '../vault.js';
 import { IndexFeed } from './index-feed.js';
 import { SearchIndexes } from './search-indexes.js';

@@ -1,4 +1,4 @@
-import { statement } from '../platform/database/index.js';
+import { ofWorkspace, statement } from '../platform/database/index.js';
 
 const MINUTE_MS = 60_000;
 /** A session that has been idle for this long has ended. */
@@ -41,4 +41,23 @@ export const keySessionStatements = {
   ),
 
   forgetEnded: statement('key_sessions.forget_ended', `DELETE FROM key_sessions s WHERE NOT (${LIVE})`),
+};
+
+export const noteStatements = {
+  /**
+   * The live heads of these paths, with the location of their bytes; inline bytes are included up to size $3. Looked
+   * up path by path, so the plan does not depend on the planner's estimate of the workspace's size.
+   */
+  heads: ofWorkspace(
+    'automation.heads',
+    `SELECT f.encrypted_path AS "encryptedPath", f.version, f.content_hash AS "contentHash", f.updated_at AS "updatedAt",
+            f.encrypted_size AS size, b.workspace_id AS "workspaceId", b.id, b.location,
+            CASE WHEN f.encrypted_size <= $3 THEN b.bytes END AS bytes
+     FROM unnest($2::text[]) AS asked (path)
+     CROSS JOIN LATERAL (
+       SELECT * FROM {files} WHERE workspace_id = $1 AND path_hash = sha256(asked.path::bytea) AND NOT is_deleted
+     ) f
+     JOIN {blobs} b ON b.workspace_id = $1 AND b.id = f.blob_id`,
+    true,
+  ),
 };
