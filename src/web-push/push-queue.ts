@@ -71,7 +71,8 @@ export class PushQueue {
 
   /**
    * Up to `limit` pushes that are due, to be sent only by the caller; at most `ofOneOwner` per owner, including those that the
-   * caller already has in progress, and none per suspended owner. Empty when all due pushes belong to owners at that limit.
+   * caller already has in progress, and none per owner who was suspended before the call. Empty when all due pushes belong to
+   * owners at that limit.
    */
   async claim(
     limit: number,
