@@ -35,7 +35,11 @@ export class AlteringProxy {
   /** All requests so far. */
   asked: Asked[] = [];
   private alter: Alter = (_, forward) => forward();
-  private readonly server = createServer((request, response) => void this.serve(request, response));
+  /** Closes no idle connection, however slow the client is. */
+  private readonly server = createServer(
+    { keepAliveTimeout: 0 },
+    (request, response) => void this.serve(request, response),
+  );
 
   private constructor(private readonly target: string) {}
 

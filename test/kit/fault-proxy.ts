@@ -48,7 +48,10 @@ export class FaultProxy {
   private weather: Weather = () => undefined;
   private readonly sockets = new Set<Socket>();
   private readonly underWay = new Set<Promise<void>>();
-  private readonly server = createServer((request, response) => this.take(request, response));
+  /** Closes no idle connection: answers say how long the service keeps them, and a client may be that slow. */
+  private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) =>
+    this.take(request, response),
+  );
 
   private constructor(private readonly target: URL) {}
 
