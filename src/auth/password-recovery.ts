@@ -84,7 +84,7 @@ export class PasswordRecovery {
     if (!(await lockUser(tx, userId))) return undefined;
     const used = await this.links.use(tx, purpose, token);
     if (!used) return undefined;
-    // Whoever has the link has the mailbox. This is true the first time that somebody shows it.
+    // Using the link proves access to the mailbox; only the first proof changes the row.
     const unverified = { id: userId, email: used.email, emailVerified: false };
     const { affected } = await tx.manager
       .getRepository(UserEntity)

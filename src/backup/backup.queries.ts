@@ -15,12 +15,6 @@ export const backupStatements = {
     `SELECT 1 FROM users UNION ALL SELECT 1 FROM {workspaces} LIMIT 1`,
   ),
 
-  /** A running service; its lease uses the database clock. */
-  runningInstance: statement(
-    'backup.running_instance',
-    `SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1`,
-  ),
-
   mayCreateDatabase: statement(
     'trial.may_create',
     'SELECT rolname AS role, rolcreatedb OR rolsuper AS "mayCreate" FROM pg_roles WHERE rolname = current_user',

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration, VERSION } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database } from '../platform/database/index.js';
+import { appliedMigrations, Database } from '../platform/database/index.js';
 import type { BackupParts } from './backup-parts.js';
 import { BlobFiles } from './blob-files.js';
 import { writeList } from './blob-list.js';
 import { DatabaseIdentity } from './database-identity.js';
 import { asUnwritable } from './faults.js';
 import { type Manifest, type TableFile, writeManifest } from './manifest.js';
-import { appliedMigrations, inOneTransaction, openSnapshots, SNAPSHOT } from './one-transaction.js';
+import { inOneTransaction, openSnapshots, SNAPSHOT } from './one-transaction.js';
 import { exportTable, tablesInOrder } from './table-files.js';
 import { withParts } from './with-parts.js';
 
@@ -52,7 +52,8 @@ export class Backups {
       const files: TableFile[] = [];
       for (const table of await tablesInOrder(client)) files.push(await exportTable(client, parts, table));
       await writeList(client, parts);
-      return { migrations: await appliedMigrations(client), tables: files };
+      const migrations = await appliedMigrations(async (sql) => (await client.query<object>(sql)).rows);
+      return { migrations, tables: files };
     });
     const exported = await this.blobFiles.export(parts);
     const manifest = {

@@ -3,8 +3,14 @@ import type pg from 'pg';
 import { AuditLog, BY_OPERATOR, type Runner } from '../audit/index.js';
 import { OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, type Parameter, sqlState, type Statement } from '../platform/database/index.js';
-import { backupStatements, failoverStatements, LEAVE_GAP } from './backup.queries.js';
+import {
+  Database,
+  isServiceRunning,
+  type Parameter,
+  sqlState,
+  type Statement,
+} from '../platform/database/index.js';
+import { failoverStatements, LEAVE_GAP } from './backup.queries.js';
 import { cursorGap } from './cursor-gap.js';
 import { inOneTransaction, SNAPSHOT } from './one-transaction.js';
 
@@ -49,12 +55,14 @@ export class Failovers {
     const incarnation = await this.incarnation();
     return inOneTransaction(this.database, 'BEGIN', async (client) => {
       await client.query(LOCK);
-      const tx = runnerOf(client);
-      const plan = await this.foresee(tx, request, incarnation);
+      const plan = await this.foresee(client, request, incarnation);
       if (plan.handledAt) return plan;
       await client.query(LEAVE_GAP, [plan.gap]);
       const details = { since: request.since.toISOString(), gap: plan.gap, incarnation };
-      await this.audit.recordOfService({ action: 'failover.handled', ...BY_OPERATOR, details }, tx);
+      await this.audit.recordOfService(
+        { action: 'failover.handled', ...BY_OPERATOR, details },
+        runnerOf(client),
+      );
       return plan;
     });
   }
@@ -62,9 +70,7 @@ export class Failovers {
   /** What `handle` would do. @throws OperatorError where it would */
   async preview(request: FailoverRequest): Promise<HandledFailover> {
     const incarnation = await this.incarnation();
-    return inOneTransaction(this.database, SNAPSHOT, (client) =>
-      this.foresee(runnerOf(client), request, incarnation),
-    );
+    return inOneTransaction(this.database, SNAPSHOT, (client) => this.foresee(client, request, incarnation));
   }
 
   /** Not every server tells; one that does not is taken for a new one each time. */
@@ -79,17 +85,17 @@ export class Failovers {
   }
 
   private async foresee(
-    tx: Runner,
+    client: pg.ClientBase,
     { since, again }: FailoverRequest,
     incarnation: string,
   ): Promise<HandledFailover> {
     const now = this.clock.now();
     if (since > now) throw new OperatorError('--since is in the future.');
-    const running = await tx.run(backupStatements.runningInstance, []);
-    if (running.length > 0)
+    if (await isServiceRunning(async (sql) => (await client.query<object>(sql)).rows))
       throw new OperatorError(
         'A service is running on this database; stop all instances first. One that was killed counts as running for 20 s.',
       );
+    const tx = runnerOf(client);
     const [{ workspaces } = { workspaces: 0 }] = await tx.run<{ workspaces: number }>(
       failoverStatements.count,
       [],

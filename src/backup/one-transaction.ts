@@ -81,8 +81,3 @@ async function openUnderLock(holder: pg.ClientBase, client: pg.ClientBase): Prom
   for (const sql of OPEN_SNAPSHOTS) await client.query(sql);
   return true;
 }
-
-export async function appliedMigrations(client: pg.ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
-  return rows.map(({ name }) => name);
-}

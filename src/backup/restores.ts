@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { Configuration, OperatorError } from '../config/index.js';
 import { Clock } from '../platform/clock/index.js';
-import { Database, SchemaHistory, sqlState } from '../platform/database/index.js';
+import { Database, isServiceRunning, SchemaHistory, sqlState } from '../platform/database/index.js';
 import { StoreAdoption, StoreCheck } from '../storage/index.js';
 import { WorkspacePurge } from '../workspaces/index.js';
 import { ADOPT_STORE, AFTER_IMPORT, backupStatements, LEAVE_GAP } from './backup.queries.js';
@@ -179,8 +179,7 @@ async function lockOutOthers(client: pg.ClientBase): Promise<void> {
 }
 
 async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {
-  const running = await on.query(backupStatements.runningInstance);
-  if (running.rows.length > 0)
+  if (await isServiceRunning(async (sql) => (await on.query<object>(sql)).rows))
     throw new OperatorError('A service is running on this database; stop it first.');
   const users = await on.query(backupStatements.isAnybodyHere);
   if (users.rows.length > 0)

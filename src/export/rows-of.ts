@@ -12,7 +12,7 @@ import type { List } from './export-lists.js';
 /** A row as it is exported: the values by the names that they have there, in that order. */
 type Exported = Readonly<Record<string, unknown>>;
 
-/** What is exported of the rows of a table. */
+/** Which columns of a table are exported, and in which order its rows are read. */
 interface Columns<E> {
   readonly owner: 'userId' | 'workspaceId';
   /** Rows are in its order. There is an index on owner and key. */

@@ -36,7 +36,7 @@ interface AssetRow {
   readonly size: number;
 }
 
-/** Of an endpoint, which is a secret. */
+/** The push service of an endpoint. The whole endpoint is a secret. */
 const SERVICE = /^https?:\/\/[^/]*/;
 
 const byId = ({ id }: { readonly id: string }): [string] => [id];

@@ -269,7 +269,7 @@ export const versionStatements = {
 };
 
 /**
- * Those of the versions $2 that are neither current nor pinned. A checkpoint pins the version that was a file's
+ * The versions among $2 that are neither current nor pinned. A checkpoint pins the version that was a file's
  * newest at the checkpoint's cursor. So if any checkpoint pins a version, the first checkpoint at or after the
  * version's change does: then no other change of the file lies between the two.
  *

@@ -35,7 +35,7 @@ export interface QueuedMail {
   readonly id: string;
   readonly userId: string | null;
   readonly to: string;
-  /** Of this version, or unknown when a newer version has queued it. */
+  /** The name of a template, which this version does not know when a newer one has queued the mail. */
   readonly template: string;
   readonly parameters: Readonly<Record<string, string>>;
   /** Including the current one. */

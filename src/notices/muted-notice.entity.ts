@@ -6,7 +6,7 @@ export class MutedNotice {
   @PrimaryColumn('uuid')
   userId: string;
 
-  /** Of this version, or unknown when a newer version has stored it. */
+  /** A kind of notice, which this version does not know when a newer one has stored it. */
   @PrimaryColumn('text')
   notice: string;
 

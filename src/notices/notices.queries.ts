@@ -27,7 +27,7 @@ export const noticeStatements = {
   ),
 
   /**
-   * Of the kinds $2, those in $3 are turned off and the others on; kinds that only a newer version knows stay as they are. Locks the
+   * Turns off the kinds in $3 and turns on the others of $2; kinds that only a newer version knows stay as they are. Locks the
    * account against deletion; without it, it changes nothing.
    */
   choose: statement(

@@ -10,7 +10,7 @@ interface Message {
   readonly fields?: readonly { readonly format?: string }[];
 }
 
-/** What the driver's connection calls once its stream is ready. */
+/** The part of the driver's connection that is replaced; it calls `attachListeners` once its stream is ready. */
 interface DriverConnection {
   attachListeners: (stream: Socket) => void;
   emit: (event: string, message: Message) => void;

@@ -31,7 +31,8 @@ export {
   DISTRIBUTED_TABLES,
   SHARED_COMMITS,
 } from './distribution/index.js';
-export { migrate, underStartLock } from './migrate.js';
+export { appliedMigrations, migrate, underStartLock } from './migrate.js';
+export { isServiceRunning } from './running-service.js';
 export type { StoredFunctions } from './stored-functions.js';
 export { type Parameter, knownStatements, ofWorkspace, type Statement, statement } from './statement.js';
 export { StatementLimiter } from './statement-limiter.js';

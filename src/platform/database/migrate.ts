@@ -6,7 +6,7 @@ import { adoptBaseline, isReplaced } from './adopt-baseline.js';
 import { readOnlyServerError } from './connect-fault.js';
 import type { ServiceDataSource } from './data-source.js';
 import { sqlState } from './database-errors.js';
-import { isOnNodes, refuseRunningService } from './running-service.js';
+import { isOnNodes, refuseRunningService, type RowsOf } from './running-service.js';
 import { withoutSilenceLimit } from './silence.js';
 import { loadFunctions, type StoredFunctions } from './stored-functions.js';
 
@@ -65,10 +65,9 @@ export async function migrate(dataSource: DataSource, functions: readonly Stored
     );
   }
   try {
-    const applied = await appliedMigrations(dataSource);
+    const applied = await appliedMigrations((sql) => dataSource.query(sql));
     refuseNewerSchema(dataSource, applied);
-    if (dataSource.migrations.some(({ name }) => !applied.includes(name ?? '')))
-      await refuseBesideInstances(dataSource);
+    if (lacksMigrations(dataSource, applied)) await refuseBesideInstances(dataSource);
     await adoptBaseline(dataSource, applied);
     await runMigrations(dataSource);
     await loadFunctions(dataSource, functions);
@@ -117,14 +116,15 @@ function foreignSchema(error: unknown): OperatorError | undefined {
 }
 
 /** The names of the migrations of a database, oldest first. */
-export async function appliedMigrations(dataSource: DataSource): Promise<string[]> {
-  const [table] = await dataSource.query<{ exists: boolean }[]>(
-    `SELECT to_regclass('migrations') IS NOT NULL AS exists`,
-  );
-  if (!table?.exists) return [];
-  const applied = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id');
-  return applied.map(({ name }) => name);
+export async function appliedMigrations(rowsOf: RowsOf): Promise<string[]> {
+  const table = await rowsOf(`SELECT 1 WHERE to_regclass('migrations') IS NOT NULL`);
+  if (table.length === 0) return [];
+  const applied = await rowsOf('SELECT name FROM migrations ORDER BY id');
+  return applied.map((row) => (row as { name: string }).name);
 }
+
+export const lacksMigrations = (dataSource: DataSource, applied: readonly string[]): boolean =>
+  dataSource.migrations.some(({ name }) => !applied.includes(name ?? ''));
 
 function refuseNewerSchema(dataSource: DataSource, applied: readonly string[]): void {
   const known = new Set(dataSource.migrations.map((migration) => migration.name));

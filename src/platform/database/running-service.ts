@@ -1,11 +1,17 @@
 import { OperatorError } from '../../config/index.js';
 
-type RowsOf = (sql: string) => Promise<readonly unknown[]>;
+export type RowsOf = (sql: string) => Promise<readonly unknown[]>;
 
-/** @throws OperatorError while an instance runs on the database, or has been killed less than half a minute ago */
+/** Whether an instance runs on the database, or has been killed less than half a minute ago. Its lease is by the database's clock. */
+export async function isServiceRunning(rowsOf: RowsOf): Promise<boolean> {
+  return (
+    (await rowsOf('SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1')).length > 0
+  );
+}
+
+/** @throws OperatorError when a service is running, as of `isServiceRunning` */
 export async function refuseRunningService(rowsOf: RowsOf): Promise<void> {
-  const running = await rowsOf('SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1');
-  if (running.length > 0)
+  if (await isServiceRunning(rowsOf))
     throw new OperatorError(
       'A service runs on this database; stop all instances, wait a minute and try again.',
     );

@@ -3,14 +3,14 @@ import { OperatorError } from '../../../config/index.js';
 import { connectFault } from '../connect-fault.js';
 import { createDataSource } from '../data-source.js';
 import { sqlState } from '../database-errors.js';
-import { appliedMigrations, migrate, underStartLock } from '../migrate.js';
+import { appliedMigrations, lacksMigrations, migrate, underStartLock } from '../migrate.js';
 import { refuseRunningService } from '../running-service.js';
 import type { StoredFunctions } from '../stored-functions.js';
 import { DISTRIBUTED_TABLES } from './placement.js';
 import { STEPS } from './steps.js';
 
 export interface DistributeOptions {
-  /** Those of domain folders, which are loaded after the migrations. */
+  /** The functions of domain folders, which are loaded after the migrations. */
   readonly functions: readonly StoredFunctions[];
   readonly isDryRun: boolean;
   /** Called with the sentence of each step before it is done. */
@@ -63,8 +63,8 @@ export async function distributeDatabase(url: string, options: DistributeOptions
     try {
       const client = (await runner.connect()) as PoolClient;
       await refuseUnready(client);
-      const applied = await appliedMigrations(source);
-      const migrations = source.migrations.some(({ name }) => !applied.includes(name ?? '')) ? 1 : 0;
+      const applied = await appliedMigrations((sql) => source.query(sql));
+      const migrations = lacksMigrations(source, applied) ? 1 : 0;
       if (migrations > 0) onStep(MIGRATE);
       if (!isDryRun) await migrate(source, functions);
       return migrations + (await distribute(client, options));

@@ -6,7 +6,7 @@ import { underTableLocks } from './table-locks.js';
 /** Rows that one transaction fills. It holds the lock of a workspace for no longer than a large upload does. */
 const PAGE = 1000;
 
-/** What is no longer checked for each row, because the statement that writes it holds the row that it refers to. */
+/** Foreign keys that are dropped: the statement that writes such a row already holds the row that it refers to. */
 const KEYS = [
   ['blobs', 'blobs_workspace_id_fkey', '(workspace_id) REFERENCES workspaces (id)'],
   ['files', 'files_workspace_id_fkey', '(workspace_id) REFERENCES workspaces (id)'],

@@ -9,7 +9,7 @@ export abstract class Baseline implements MigrationInterface {
     await runner.query(this.sql);
   }
 
-  /** Nothing calls it: there is no schema before the baseline to which a database could go back. */
+  /** Never called: no schema precedes the baseline. */
   down(): Promise<void> {
     return Promise.reject(new Error(`${this.name} cannot be undone`));
   }
