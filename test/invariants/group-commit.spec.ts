@@ -14,6 +14,7 @@ import {
   type TestWorkspace,
 } from '../kit/index.js';
 import { expectDenseLogs, expectReplayLaw, scrub } from '../kit/oracles.js';
+import { waitPatiently } from '../kit/patient-locks.js';
 import { REFERENCE_UPLOAD } from '../kit/reference-upload.js';
 
 const COUNT = 120;
@@ -22,6 +23,7 @@ let service: TestService;
 let names = 0;
 beforeAll(async () => {
   service = await startService();
+  await waitPatiently(service); // uploads wait for what a test holds, however long others take to arrive
 });
 afterAll(() => service.close());
 

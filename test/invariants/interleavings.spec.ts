@@ -8,6 +8,7 @@ import { DatabaseLink } from '../kit/database-link.js';
 import { heldOpen } from '../kit/hold.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
+import { waitPatiently } from '../kit/patient-locks.js';
 
 const DAY = 24 * 60 * 60_000;
 const LARGE = Buffer.alloc(100_000, 'x');
@@ -23,6 +24,7 @@ beforeAll(async () => {
   service = await startService();
   link = await DatabaseLink.to(service.database);
   linked = await startService({ beside: service, env: { DATABASE_URL: link.url } });
+  for (const one of [service, linked]) await waitPatiently(one); // for what a test holds
 });
 afterAll(async () => {
   await linked.close();

@@ -18,6 +18,7 @@ import {
   type TestUser,
   type TestWorkspace,
 } from '../kit/index.js';
+import { waitPatientlyIn } from '../kit/patient-locks.js';
 import { StandInEngine } from '../kit/stand-in-engine.js';
 import { putOf } from '../kit/put.js';
 
@@ -49,6 +50,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     queue = service.app.get(GroupCommitQueue);
     for (let n = 0; workspaces.some((some) => some.length < OF_EACH_SHARD); n++)
       await addOf(await service.user(`user-${n}`));
+    for (const pool of await service.app.get<Nodes>(NODES).pools()) await waitPatientlyIn(pool);
   });
   afterAll(async () => {
     await service?.close();
