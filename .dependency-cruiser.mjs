@@ -1,5 +1,5 @@
 /** The clients' cryptography: pure, without a framework. `key-slots` stores only what its readers accept. */
-const CRYPTOGRAPHY = '^src/automation/(vault|key-slot)-crypto\\.ts$';
+const CRYPTOGRAPHY = '^src/domain/automation/(vault|key-slot)-crypto\\.ts$';
 
 /**
  * Imports run one way: each layer sees those before it in this list, and nothing after it. `access` and `api-docs` have two
@@ -86,7 +86,7 @@ export default {
     {
       name: 'nobody-imports-the-app',
       severity: 'error',
-      from: { path: '^src/[^/]+/', pathNot: '^src/admin/' },
+      from: { path: '^src/[^/]+/', pathNot: '^src/operations/admin/' },
       to: { path: '^src/[^/]+\\.ts$' },
     },
     {

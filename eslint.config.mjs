@@ -34,7 +34,7 @@ export default tseslint.config(
   },
   { files: ['**/*.mjs'], rules: { 'no-dupe-keys': 'error' } },
   {
-    files: ['examples/**/*.ts', 'bench/**/*.ts', 'client/src/cli/**/*.ts', 'src/admin/**/*.ts'],
+    files: ['examples/**/*.ts', 'bench/**/*.ts', 'client/src/cli/**/*.ts', 'src/operations/admin/**/*.ts'],
     rules: { 'no-console': 'off' },
   },
   {
@@ -53,11 +53,11 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.{ts,tsx}'],
-    ignores: ['src/config/**'],
+    ignores: ['src/platform/config/**'],
     rules: {
       'no-restricted-properties': [
         'error',
-        { object: 'process', property: 'env', message: 'The environment is read in src/config alone.' },
+        { object: 'process', property: 'env', message: 'The environment is read in src/platform/config alone.' },
         { object: 'Date', property: 'now', message: 'Time comes from the Clock.' },
       ],
       'no-restricted-imports': [

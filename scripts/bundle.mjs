@@ -28,8 +28,8 @@ const external = [...LOADED_AS_THEY_ARE, ...NOT_USED];
 const bundle = await rolldown({
   input: {
     main: join(dist, 'src/main.js'),
-    admin: join(dist, 'src/admin/main.js'),
-    distribute: join(dist, 'src/admin/distribute.js'),
+    admin: join(dist, 'src/operations/admin/main.js'),
+    distribute: join(dist, 'src/operations/admin/distribute.js'),
   },
   platform: 'node',
   external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
@@ -40,7 +40,7 @@ const bundle = await rolldown({
 await rm(target, { recursive: true, force: true });
 // V8 keeps the source of each file, with two bytes per character as soon as one is beyond Latin-1.
 await bundle.write({ dir: target, keepNames: true, sourcemap: true, charset: 'ascii', comments: false });
-await cp(join(dist, 'src/files/put-documents.sql'), join(target, 'put-documents.sql'));
-await cp(join(dist, 'src/pages/assets'), join(target, 'assets'), { recursive: true });
+await cp(join(dist, 'src/domain/files/put-documents.sql'), join(target, 'put-documents.sql'));
+await cp(join(dist, 'src/web/layout/assets'), join(target, 'assets'), { recursive: true });
 await cp(join(dist, '../README.md'), join(target, 'assets/readme.md'));
 await writeFile(join(target, '.complete'), ''); // written last: an interrupted build is repeated

@@ -5,7 +5,7 @@ export async function onlyNode(coordinator, url, workspaceId) {
   const { Shards } = await import('../dist/src/platform/database/distribution/shards.js');
   const { NodePools } = await import('../dist/src/platform/database/distribution/node-pools.js');
   const { guarded } = await import('../dist/src/platform/database/distribution/shard-router.js');
-  const { UPLOAD_FUNCTIONS } = await import('../dist/src/files/index.js');
+  const { UPLOAD_FUNCTIONS } = await import('../dist/src/domain/files/index.js');
   const shard = await new Shards(coordinator).of(workspaceId);
   const settings = { coordinator, url, functions: [UPLOAD_FUNCTIONS], onPoolError: () => undefined };
   const pools = new NodePools(settings);

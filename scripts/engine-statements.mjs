@@ -16,8 +16,8 @@ if (!url) {
   process.exit(2);
 }
 
-const { withService } = await import('../dist/src/admin/with-service.js');
-const { configurationOfProcess } = await import('../dist/src/config/index.js');
+const { withService } = await import('../dist/src/operations/admin/with-service.js');
+const { configurationOfProcess } = await import('../dist/src/platform/config/index.js');
 const { Database, DISTRIBUTED_TABLES, knownStatements } =
   await import('../dist/src/platform/database/index.js');
 const { onlyNode } = await import('./engine-node.mjs');

@@ -84,7 +84,7 @@ async function copyTree() {
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   // Without a bundle, so that a fault affects a single file of the build.
   await writeFile(join(copy, 'dist/service/main.js'), "import '../src/main.js';\n");
-  await writeFile(join(copy, 'dist/service/admin.js'), "import '../src/admin/main.js';\n");
+  await writeFile(join(copy, 'dist/service/admin.js'), "import '../src/operations/admin/main.js';\n");
 }
 
 /** One server for all runs: starting it takes longer than most of these tests. */

@@ -5,8 +5,8 @@ import 'reflect-metadata';
 import { routesText } from './routes-text.mjs';
 
 const { AppModule } = await import('../dist/src/app.module.js');
-const { ApiDocuments, documentText } = await import('../dist/src/api-docs/site/index.js');
-const { loadConfiguration } = await import('../dist/src/config/index.js');
+const { ApiDocuments, documentText } = await import('../dist/src/web/api-reference/index.js');
+const { loadConfiguration } = await import('../dist/src/platform/config/index.js');
 
 const controllers = new Set();
 const visited = new Set();

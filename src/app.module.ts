@@ -1,29 +1,29 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
-import { AccessTokensModule } from './access-tokens/index.js';
-import { AccountModule } from './account/index.js';
-import { AdminPagesModule } from './admin-pages/index.js';
-import { ApiDocsModule } from './api-docs/site/index.js';
-import { AssetsModule } from './assets/index.js';
-import { AuditModule } from './audit/index.js';
-import { AuthModule, type PasswordCost, PasswordCostModule } from './auth/index.js';
-import { AutomationModule } from './automation/index.js';
-import { BackupModule } from './backup/index.js';
-import { BatchesModule } from './batches/index.js';
-import { BillingModule } from './billing/index.js';
-import { CheckpointsModule } from './checkpoints/index.js';
-import { type Configuration, ConfigurationModule } from './config/index.js';
-import { DevicesModule } from './devices/index.js';
-import { ExportModule } from './export/index.js';
-import { FilesModule, UPLOAD_FUNCTIONS } from './files/index.js';
-import { SignInPagesModule } from './sign-in-pages/index.js';
-import { KeySlotsModule } from './key-slots/index.js';
-import { MailModule } from './mail/index.js';
-import { MailPagesModule } from './mail-pages/index.js';
-import { NoticesModule } from './notices/index.js';
-import { PagesModule } from './pages/index.js';
-import { WebPushModule } from './web-push/index.js';
+import { AccessTokensModule } from './domain/auth/access-tokens/index.js';
+import { AccountModule } from './domain/accounts/index.js';
+import { AdminPagesModule } from './web/admin/index.js';
+import { ApiDocsModule } from './web/api-reference/index.js';
+import { AssetsModule } from './domain/assets/index.js';
+import { AuditModule } from './domain/auth/audit/index.js';
+import { AuthModule, type PasswordCost, PasswordCostModule } from './domain/auth/index.js';
+import { AutomationModule } from './domain/automation/index.js';
+import { BackupModule } from './operations/backup/index.js';
+import { BatchesModule } from './domain/files/batches/index.js';
+import { BillingModule } from './domain/billing/index.js';
+import { CheckpointsModule } from './domain/checkpoints/index.js';
+import { type Configuration, ConfigurationModule } from './platform/config/index.js';
+import { DevicesModule } from './domain/devices/index.js';
+import { ExportModule } from './domain/accounts/export/index.js';
+import { FilesModule, UPLOAD_FUNCTIONS } from './domain/files/index.js';
+import { SignInPagesModule } from './web/sign-in/index.js';
+import { KeySlotsModule } from './domain/workspaces/key-slots/index.js';
+import { MailModule } from './platform/mail/index.js';
+import { MailPagesModule } from './web/mail-links/index.js';
+import { NoticesModule } from './domain/accounts/notices/index.js';
+import { PagesModule } from './web/layout/index.js';
+import { WebPushModule } from './domain/devices/web-push/index.js';
 import {
   AccessModule,
   AuthenticationGuard,
@@ -31,8 +31,8 @@ import {
   ScopeGuard,
   WorkspaceAccessGuard,
 } from './access/guards/index.js';
-import { HealthModule } from './health/index.js';
-import { BlobsModule } from './storage/index.js';
+import { HealthModule } from './operations/health/index.js';
+import { BlobsModule } from './platform/storage/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
 import { DatabaseModule } from './platform/database/index.js';
 import { EventsModule } from './platform/events/index.js';
@@ -44,11 +44,11 @@ import { type Log, LogModule } from './platform/log/index.js';
 import { MetricsModule } from './platform/metrics/index.js';
 import { Outbound, OutboundModule } from './platform/outbound/index.js';
 import { RedisModule } from './platform/redis/index.js';
-import { RealtimeModule } from './realtime/index.js';
-import { RetentionModule } from './retention/index.js';
-import { SyncModule } from './sync/index.js';
-import { UsageModule } from './usage/index.js';
-import { WorkspacesModule } from './workspaces/index.js';
+import { RealtimeModule } from './domain/realtime/index.js';
+import { RetentionModule } from './domain/retention/index.js';
+import { SyncModule } from './domain/sync/index.js';
+import { UsageModule } from './domain/assets/usage/index.js';
+import { WorkspacesModule } from './domain/workspaces/index.js';
 
 export interface AppParts {
   readonly configuration: Configuration;

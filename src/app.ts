@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
-import { type PasswordCost, SigningKeys } from './auth/index.js';
-import { type Configuration, warningsAbout } from './config/index.js';
+import { type PasswordCost, SigningKeys } from './domain/auth/index.js';
+import { type Configuration, warningsAbout } from './platform/config/index.js';
 import { Clock } from './platform/clock/index.js';
 import {
   corsOptions,
@@ -17,7 +17,7 @@ import { KillSwitch } from './platform/kill-switch/index.js';
 import { createLogger, Log, NestLog } from './platform/log/index.js';
 import { MetricsServer } from './platform/metrics/index.js';
 import type { Outbound } from './platform/outbound/index.js';
-import { SocketAdapter } from './realtime/index.js';
+import { SocketAdapter } from './domain/realtime/index.js';
 
 export interface AppOptions {
   readonly clock?: Clock;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Configuration, VERSION as version } from './config/index.js';
+import { type Configuration, VERSION as version } from './platform/config/index.js';
 
 /** Prints the few lines that a new user needs. In production, the log is read by machines: one JSON line. */
 export function announce(configuration: Configuration): void {

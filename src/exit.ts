@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { OperatorError } from './config/index.js';
+import { OperatorError } from './platform/config/index.js';
 import { Shutdown } from './platform/http/index.js';
 import { Log } from './platform/log/index.js';
 

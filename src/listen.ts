@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { type Configuration, OperatorError } from './config/index.js';
+import { type Configuration, OperatorError } from './platform/config/index.js';
 
 const ANSWER_WITHIN_MS = 1_000;
 

@@ -1,6 +1,6 @@
 import { announce } from './banner.js';
 import { createApp } from './app.js';
-import { configurationOfProcess } from './config/index.js';
+import { configurationOfProcess } from './platform/config/index.js';
 import { drainOn, exitBecause } from './exit.js';
 import { listen } from './listen.js';
 

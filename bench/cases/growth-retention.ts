@@ -1,5 +1,5 @@
-import { withService } from '../../src/admin/with-service.js';
-import { Retention } from '../../src/retention/index.js';
+import { withService } from '../../src/operations/admin/with-service.js';
+import { Retention } from '../../src/domain/retention/index.js';
 
 /** The message to the parent process after each run of retention. */
 export interface RetentionRun {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { projectionStatements } from '../../src/checkpoints/checkpoints.queries.js';
+import { projectionStatements } from '../../src/domain/checkpoints/checkpoints.queries.js';
 import type { Statement } from '../../src/platform/database/index.js';
 import { insertLargeLog } from '../large-log.js';
 import { type Contestant, measureBeside, type Result } from '../measure/beside.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { withService } from '../../src/admin/with-service.js';
-import { Retention } from '../../src/retention/index.js';
+import { withService } from '../../src/operations/admin/with-service.js';
+import { Retention } from '../../src/domain/retention/index.js';
 import type { RetentionFigures } from './retention.js';
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { batchStatements } from '../../src/batches/batches.queries.js';
+import { batchStatements } from '../../src/domain/files/batches/batches.queries.js';
 import { newId } from '../../src/platform/database/index.js';
-import { fileStatements } from '../../src/files/files.queries.js';
+import { fileStatements } from '../../src/domain/files/files.queries.js';
 import type { Bench } from '../bench.js';
 import type { Note } from '../cases/note.js';
 import { perSecond } from '../measure/load.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { verificationHash } from '../../src/automation/vault-crypto.js';
+import { verificationHash } from '../../src/domain/automation/vault-crypto.js';
 import type { Target } from './network.js';
 import { json, Peer } from './peer.js';
 import { mintJwt, type Person, signUp } from './person.js';

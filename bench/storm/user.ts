@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { verificationHash } from '../../src/automation/vault-crypto.js';
+import { verificationHash } from '../../src/domain/automation/vault-crypto.js';
 import type { Ledger } from './ledger.js';
 import type { Target } from './network.js';
 import { type Answer, json, Peer, type Sent } from './peer.js';

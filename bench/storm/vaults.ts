@@ -4,7 +4,7 @@ import {
   encryptContent,
   encryptPath,
   verificationHash,
-} from '../../src/automation/vault-crypto.js';
+} from '../../src/domain/automation/vault-crypto.js';
 import type { RunSql } from '../large-log.js';
 
 /** Workspaces with encryption set up, all with the same key (base64), and the path of a large note in the first one. */

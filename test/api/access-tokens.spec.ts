@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import supertest from 'supertest';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { envelope, TestAssets } from '../kit/assets.js';
 import { TestVault } from '../kit/automation.js';
 import { changedTables, checksums } from '../kit/checksums.js';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { AuditLog } from '../../src/audit/index.js';
-import { AccountDeletion, Invitations } from '../../src/account/index.js';
-import { Administrators, EmailChange, PasswordRecovery, UserSessions } from '../../src/auth/index.js';
-import { MailLinks } from '../../src/auth/mail-links.js';
+import { AuditLog } from '../../src/domain/auth/audit/index.js';
+import { AccountDeletion, Invitations } from '../../src/domain/accounts/index.js';
+import { Administrators, EmailChange, PasswordRecovery, UserSessions } from '../../src/domain/auth/index.js';
+import { MailLinks } from '../../src/domain/auth/mail-links.js';
 import { BASE_URL, eventually, startService, type TestService } from '../kit/index.js';
 import { TestAuthenticator } from '../kit/authenticator.js';
 import { OidcProvider } from '../kit/oidc-provider.js';

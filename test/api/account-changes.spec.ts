@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { Subscriptions } from '../../src/billing/index.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
 import { assetToken, TestAssets } from '../kit/assets.js';
 import { filesIn } from '../kit/exports.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';

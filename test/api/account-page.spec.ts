@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { Subscriptions } from '../../src/billing/index.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
 import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
 import { assetToken, TestAssets } from '../kit/assets.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import supertest from 'supertest';
-import { AccountDeletion } from '../../src/account/account-deletion.js';
-import { CancellationOutbox } from '../../src/account/cancellation-outbox.js';
+import { AccountDeletion } from '../../src/domain/accounts/account-deletion.js';
+import { CancellationOutbox } from '../../src/domain/accounts/cancellation-outbox.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { assetToken, TestAssets } from '../kit/assets.js';
 import { checksums } from '../kit/checksums.js';
 import {

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
-import { type AuditEvent, AuditLog } from '../../src/audit/index.js';
-import { Subscriptions } from '../../src/billing/index.js';
+import { type AuditEvent, AuditLog } from '../../src/domain/auth/audit/index.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import {
   administratorAt,

@@ -1,5 +1,5 @@
 import type supertest from 'supertest';
-import { Administrators, Suspensions } from '../../src/auth/index.js';
+import { Administrators, Suspensions } from '../../src/domain/auth/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import {
   administratorAt,

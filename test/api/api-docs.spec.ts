@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ApiDocument } from '../../src/api-docs/index.js';
+import type { ApiDocument } from '../../src/platform/api-docs/index.js';
 import { operationsOf } from '../kit/api-document.js';
 import { startService, type TestService } from '../kit/index.js';
 

@@ -1,6 +1,6 @@
-import { IdempotencyKeys } from '../../src/assets/idempotency-keys.js';
+import { IdempotencyKeys } from '../../src/domain/assets/idempotency-keys.js';
 import { AmbiguousCommit, Database } from '../../src/platform/database/index.js';
-import { StorageQuota } from '../../src/assets/index.js';
+import { StorageQuota } from '../../src/domain/assets/index.js';
 import { assetsRevision, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import { footprint } from '../kit/footprint.js';

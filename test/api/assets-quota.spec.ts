@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
-import type { Report } from '../../src/admin/report.js';
-import { StorageQuota } from '../../src/assets/index.js';
+import type { Report } from '../../src/operations/admin/report.js';
+import { StorageQuota } from '../../src/domain/assets/index.js';
 import { Database, statement } from '../../src/platform/database/index.js';
 import { Doctor } from '../../src/platform/doctor/index.js';
 import { adminReport } from '../kit/admin.js';

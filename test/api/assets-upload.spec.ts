@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { StorageQuota } from '../../src/assets/index.js';
-import { Blobs, BlobSweeper } from '../../src/storage/index.js';
+import { StorageQuota } from '../../src/domain/assets/index.js';
+import { Blobs, BlobSweeper } from '../../src/platform/storage/index.js';
 import { Database } from '../../src/platform/database/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { assetToken, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import { eventually } from '../kit/eventually.js';

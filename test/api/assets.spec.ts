@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { SCOPES } from '../../src/access/route-access.js';
-import { Blobs, BlobSweeper } from '../../src/storage/index.js';
+import { Blobs, BlobSweeper } from '../../src/platform/storage/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
-import { ASSETS, WorkspacePurge } from '../../src/workspaces/index.js';
+import { ASSETS, WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { assetsRevision, assetToken, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import { eventually } from '../kit/eventually.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { type AuditEvent, AuditLog } from '../../src/audit/index.js';
-import { MAX_EVENTS } from '../../src/audit/audit-log.js';
-import { verificationHash } from '../../src/automation/vault-crypto.js';
+import { type AuditEvent, AuditLog } from '../../src/domain/auth/audit/index.js';
+import { MAX_EVENTS } from '../../src/domain/auth/audit/audit-log.js';
+import { verificationHash } from '../../src/domain/automation/vault-crypto.js';
 import { PASSWORD, type Person, personAt } from '../kit/administrators.js';
 import { TestVault } from '../kit/automation.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';

@@ -1,4 +1,4 @@
-import { Subscriptions } from '../../src/billing/index.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
 import type { Scope } from '../../src/access/route-access.js';
 import { type Answer, hangUp, send } from '../contract/routes/send.js';
 import { TestVault } from '../kit/automation.js';

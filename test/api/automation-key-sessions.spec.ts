@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type supertest from 'supertest';
-import { EndedKeySessions } from '../../src/automation/key-sessions.service.js';
+import { EndedKeySessions } from '../../src/domain/automation/key-sessions.service.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { automationPath, TestVault } from '../kit/automation.js';

@@ -7,8 +7,8 @@ import {
   makePasswordSlot,
   makeRecoverySlot,
   type PasswordKdf,
-} from '../../src/automation/key-slot-crypto.js';
-import { verificationHash } from '../../src/automation/vault-crypto.js';
+} from '../../src/domain/automation/key-slot-crypto.js';
+import { verificationHash } from '../../src/domain/automation/vault-crypto.js';
 import { automationPath, TestVault } from '../kit/automation.js';
 import { eventually, startService, type TestService, type TestUser } from '../kit/index.js';
 import { storeUncheckedSlot } from '../kit/key-slots.js';

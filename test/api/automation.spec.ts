@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import type supertest from 'supertest';
-import { GrowingBytes } from '../../src/automation/json-text.js';
-import { NoteBodies } from '../../src/automation/note-bodies.js';
-import { Notes } from '../../src/automation/notes.service.js';
+import { GrowingBytes } from '../../src/domain/automation/json-text.js';
+import { NoteBodies } from '../../src/domain/automation/note-bodies.js';
+import { Notes } from '../../src/domain/automation/notes.service.js';
 import {
   decryptContent,
   decryptLabel,
   decryptPath,
   encryptLabel,
-} from '../../src/automation/vault-crypto.js';
+} from '../../src/domain/automation/vault-crypto.js';
 import { BadRequest } from '../../src/platform/http/index.js';
-import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
+import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
 import { type NoteAnswer, TestVault } from '../kit/automation.js';
 import { eventually, sha256, startService, TestSocket, type TestService } from '../kit/index.js';
 import { expectReplayLaw } from '../kit/oracles.js';

@@ -1,11 +1,11 @@
-import { BatchSlots } from '../../src/batches/batch-slots.js';
-import { COMMIT_UPLOADS } from '../../src/files/index.js';
-import { Configuration } from '../../src/config/index.js';
+import { BatchSlots } from '../../src/domain/files/batches/batch-slots.js';
+import { COMMIT_UPLOADS } from '../../src/domain/files/index.js';
+import { Configuration } from '../../src/platform/config/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { InFlightRequests, ServiceUnavailable } from '../../src/platform/http/index.js';
 import { LOOKS_OF_INTERVAL } from '../../src/platform/http/waiting-clients.js';
-import { Blobs, FreeSpace } from '../../src/storage/index.js';
-import { CHANGES } from '../../src/workspaces/index.js';
+import { Blobs, FreeSpace } from '../../src/platform/storage/index.js';
+import { CHANGES } from '../../src/domain/workspaces/index.js';
 import { begunBatch, downloadBatch, firstGroup, itemsIn, upload, uploadBatch } from '../kit/batches.js';
 import {
   eventually,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { BatchUploaded } from '../../src/batches/batch-upload.js';
+import type { BatchUploaded } from '../../src/domain/files/batches/batch-upload.js';
 import { cborSequence, downloadBatch, downloaded, itemsIn, upload, uploadBatch } from '../kit/batches.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Subscriptions } from '../../src/billing/index.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
 import { checksums } from '../kit/checksums.js';
 import { eventually } from '../kit/eventually.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
 import { insertLargeLog } from '../../bench/large-log.js';
-import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
-import { Projections } from '../../src/checkpoints/index.js';
+import type { Manifest, Summary } from '../../src/domain/checkpoints/projections.js';
+import { Projections } from '../../src/domain/checkpoints/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { footprint, NOTHING } from '../kit/footprint.js';
 import {
   eventually,

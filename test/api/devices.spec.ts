@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { generateVapidKeys } from '../../src/web-push/web-push.service.js';
-import { DEVICE_ID, Devices } from '../../src/devices/index.js';
+import { generateVapidKeys } from '../../src/domain/devices/web-push/web-push.service.js';
+import { DEVICE_ID, Devices } from '../../src/domain/devices/index.js';
 import {
   eventually,
   startService,

@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { Mail } from '../../src/mail/index.js';
+import { Mail } from '../../src/platform/mail/index.js';
 import { BASE_URL, eventually, startService, type TestService, TestUser } from '../kit/index.js';
 import { TestSmtp } from '../kit/smtp.js';
 import { formsOf, textOf, Visitor } from '../kit/visitor.js';

@@ -6,7 +6,7 @@ import { SchemaCheck } from '../../src/platform/database/index.js';
 import { Shutdown } from '../../src/platform/http/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { migrations, REPLACED_MIGRATIONS } from '../../src/platform/database/migrations/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { noteMigrations } from '../kit/before-baseline.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import { halfAnUpload } from '../kit/half-upload.js';

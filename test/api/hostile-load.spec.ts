@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import supertest from 'supertest';
 import { Database } from '../../src/platform/database/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { holdTable } from '../kit/hold.js';
 import { eventually, startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket, unfinishedUpload } from '../kit/raw-http.js';

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from 'jose';
 import supertest from 'supertest';
 import { DataSource } from 'typeorm';
-import { AuditLog } from '../../src/audit/index.js';
-import { SigningKeys } from '../../src/auth/index.js';
-import { SigningKey } from '../../src/auth/signing-key.entity.js';
-import { TokenWatch } from '../../src/realtime/token-watch.js';
+import { AuditLog } from '../../src/domain/auth/audit/index.js';
+import { SigningKeys } from '../../src/domain/auth/index.js';
+import { SigningKey } from '../../src/domain/auth/signing-key.entity.js';
+import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
 import {
   BASE_URL,
   begunRequest,

@@ -1,5 +1,5 @@
-import { Invitations } from '../../src/account/index.js';
-import { Mail } from '../../src/mail/index.js';
+import { Invitations } from '../../src/domain/accounts/index.js';
+import { Mail } from '../../src/platform/mail/index.js';
 import { adminReport } from '../kit/admin.js';
 import { administratorAt, PASSWORD } from '../kit/administrators.js';
 import { BASE_URL, eventually, startService, type TestService } from '../kit/index.js';

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
-import { Invitations } from '../../src/account/index.js';
-import { AuditLog } from '../../src/audit/index.js';
+import { Invitations } from '../../src/domain/accounts/index.js';
+import { AuditLog } from '../../src/domain/auth/audit/index.js';
 import { administratorAt, PASSWORD, personAt } from '../kit/administrators.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { elementOf, textOf, Visitor } from '../kit/visitor.js';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { eventually, sha256, startService, type TestService, TestWorkspace } from '../kit/index.js';
 import { kdfOf, KDFS, storeUncheckedSlot, wrappedKeyOf } from '../kit/key-slots.js';
 

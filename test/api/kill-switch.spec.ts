@@ -4,7 +4,7 @@ import type { Repository } from 'typeorm';
 import { EventBus } from '../../src/platform/events/index.js';
 import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
 import { StoredMode } from '../../src/platform/kill-switch/kill-switch.entity.js';
-import { AssetFeed } from '../../src/realtime/asset-feed.js';
+import { AssetFeed } from '../../src/domain/realtime/asset-feed.js';
 import { type Route, ROUTES } from '../contract/routes/route-table.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import { adminEnded } from '../kit/ended.js';

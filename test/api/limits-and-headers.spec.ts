@@ -1,8 +1,8 @@
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { Users } from '../../src/auth/index.js';
-import { loadConfiguration } from '../../src/config/index.js';
+import { Users } from '../../src/domain/auth/index.js';
+import { loadConfiguration } from '../../src/platform/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { TooManyRequests } from '../../src/platform/http/api-errors.js';
 import { PostgresHitCounter } from '../../src/platform/limits/hit-counter.js';

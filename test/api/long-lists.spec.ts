@@ -1,8 +1,8 @@
 import type supertest from 'supertest';
-import { checkpointStatements } from '../../src/checkpoints/checkpoints.queries.js';
-import { versionStatements } from '../../src/files/files.queries.js';
+import { checkpointStatements } from '../../src/domain/checkpoints/checkpoints.queries.js';
+import { versionStatements } from '../../src/domain/files/files.queries.js';
 import { Database, type Parameter, type Statement } from '../../src/platform/database/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { headOf, openSocket } from '../kit/raw-http.js';
 

@@ -1,8 +1,8 @@
 import supertest from 'supertest';
-import { type AuditAction, AuditLog } from '../../src/audit/index.js';
+import { type AuditAction, AuditLog } from '../../src/domain/auth/audit/index.js';
 import { eventually, startService, type TestService, TestUser } from '../kit/index.js';
 import { BASE_URL } from '../kit/index.js';
-import { Mail } from '../../src/mail/index.js';
+import { Mail } from '../../src/platform/mail/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { TestSmtp } from '../kit/smtp.js';
 import { formsOf, textOf, Visitor } from '../kit/visitor.js';

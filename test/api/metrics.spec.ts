@@ -2,13 +2,13 @@ import supertest from 'supertest';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { BlobUpkeep } from '../../src/storage/index.js';
+import { BlobUpkeep } from '../../src/platform/storage/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
 import { MetricsServer } from '../../src/platform/metrics/index.js';
-import { generateVapidKeys } from '../../src/web-push/web-push.service.js';
+import { generateVapidKeys } from '../../src/domain/devices/web-push/web-push.service.js';
 import { createApp } from '../../src/app.js';
-import { loadConfiguration } from '../../src/config/index.js';
+import { loadConfiguration } from '../../src/platform/config/index.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import { Exposition } from '../kit/exposition.js';
 import {

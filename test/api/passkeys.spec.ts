@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { FactorReset, MAX_PASSKEYS, Passkeys, Suspensions } from '../../src/auth/index.js';
+import { FactorReset, MAX_PASSKEYS, Passkeys, Suspensions } from '../../src/domain/auth/index.js';
 import { type Ceremony, TestAuthenticator } from '../kit/authenticator.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { turnOnFactor } from '../kit/second-factor.js';

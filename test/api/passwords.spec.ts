@@ -3,10 +3,10 @@ import { hashPassword } from 'better-auth/crypto';
 import pg from 'pg';
 import supertest from 'supertest';
 import { DataSource } from 'typeorm';
-import { AuthAccount } from '../../src/auth/auth-account.entity.js';
-import { BrowserSessions, PasswordCost, PasswordHasher } from '../../src/auth/index.js';
-import { HASHING_LIMITS } from '../../src/auth/password-hasher.js';
-import { ExpiredRows } from '../../src/retention/expired-rows.js';
+import { AuthAccount } from '../../src/domain/auth/auth-account.entity.js';
+import { BrowserSessions, PasswordCost, PasswordHasher } from '../../src/domain/auth/index.js';
+import { HASHING_LIMITS } from '../../src/domain/auth/password-hasher.js';
+import { ExpiredRows } from '../../src/domain/retention/expired-rows.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { BASE_URL, eventually, holdRow, startService, type TestService, TestUser } from '../kit/index.js';
 import { waitPatiently } from '../kit/patient-locks.js';
@@ -641,7 +641,7 @@ describe('an account without a password', () => {
   async function identityContext(): Promise<{
     internalAdapter: { createSession(userId: string): Promise<{ token: string }> };
   }> {
-    const { IDENTITY } = await import('../../src/auth/identity.provider.js');
+    const { IDENTITY } = await import('../../src/domain/auth/identity.provider.js');
     return service.app.get<{ $context: ReturnType<typeof identityContext> }>(IDENTITY, { strict: false })
       .$context;
   }

@@ -1,7 +1,7 @@
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
 import { parsePublicUrl } from '../../src/platform/outbound/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import {
   eventually,
   holdRow,

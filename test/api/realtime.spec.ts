@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import WebSocket from 'ws';
 import { Database } from '../../src/platform/database/index.js';
-import { AssetFeed } from '../../src/realtime/asset-feed.js';
-import { Heartbeat } from '../../src/realtime/heartbeat.js';
-import { Connection } from '../../src/realtime/socket-connection.js';
-import { Connections } from '../../src/realtime/connections.js';
-import { RoomReconciler } from '../../src/realtime/room-reconciler.js';
-import { Rooms } from '../../src/realtime/rooms.js';
-import { SocketShutdown } from '../../src/realtime/socket-shutdown.js';
-import { TokenWatch } from '../../src/realtime/token-watch.js';
+import { AssetFeed } from '../../src/domain/realtime/asset-feed.js';
+import { Heartbeat } from '../../src/domain/realtime/heartbeat.js';
+import { Connection } from '../../src/domain/realtime/socket-connection.js';
+import { Connections } from '../../src/domain/realtime/connections.js';
+import { RoomReconciler } from '../../src/domain/realtime/room-reconciler.js';
+import { Rooms } from '../../src/domain/realtime/rooms.js';
+import { SocketShutdown } from '../../src/domain/realtime/socket-shutdown.js';
+import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
 import { TestAssets } from '../kit/assets.js';
 import {
   BASE_URL,

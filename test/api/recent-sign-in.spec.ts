@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { AuditLog } from '../../src/audit/index.js';
+import { AuditLog } from '../../src/domain/auth/audit/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { elementOf, formOf, textOf, Visitor } from '../kit/visitor.js';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Secret, TOTP, URI } from 'otpauth';
 import supertest from 'supertest';
-import { PendingSignIns } from '../../src/auth/factors/index.js';
-import { identityRequests } from '../../src/auth/identity-request.js';
-import { Suspensions } from '../../src/auth/index.js';
+import { PendingSignIns } from '../../src/domain/auth/factors/index.js';
+import { identityRequests } from '../../src/domain/auth/identity-request.js';
+import { Suspensions } from '../../src/domain/auth/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { waitPatiently } from '../kit/patient-locks.js';
 

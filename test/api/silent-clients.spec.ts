@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import supertest from 'supertest';
-import { Configuration } from '../../src/config/index.js';
+import { Configuration } from '../../src/platform/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { HELD_OF_STREAM, InFlightRequests } from '../../src/platform/http/index.js';
 import {

@@ -1,8 +1,8 @@
 import supertest from 'supertest';
-import { Invitations } from '../../src/account/index.js';
-import { AUDIT_ACTIONS } from '../../src/audit/index.js';
-import { FactorReset, ProviderLinks } from '../../src/auth/index.js';
-import { LinkedAccounts } from '../../src/auth/single-sign-on/index.js';
+import { Invitations } from '../../src/domain/accounts/index.js';
+import { AUDIT_ACTIONS } from '../../src/domain/auth/audit/index.js';
+import { FactorReset, ProviderLinks } from '../../src/domain/auth/index.js';
+import { LinkedAccounts } from '../../src/domain/auth/single-sign-on/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { OidcProvider, type Person } from '../kit/oidc-provider.js';
 import { turnOnFactor } from '../kit/second-factor.js';

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { Suspensions } from '../../src/auth/index.js';
-import { generateVapidKeys, WebPush } from '../../src/web-push/web-push.service.js';
+import { Suspensions } from '../../src/domain/auth/index.js';
+import { generateVapidKeys, WebPush } from '../../src/domain/devices/web-push/web-push.service.js';
 import { EventBus } from '../../src/platform/events/index.js';
-import { TokenWatch } from '../../src/realtime/token-watch.js';
-import { CHANGES } from '../../src/workspaces/index.js';
+import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
+import { CHANGES } from '../../src/domain/workspaces/index.js';
 import { assetToken, envelope, TestAssets } from '../kit/assets.js';
 import { begunRequest } from '../kit/begun-request.js';
 import {

@@ -1,5 +1,5 @@
 import { BEFORE_ALL_IDS, Database } from '../../src/platform/database/index.js';
-import { pageStatements } from '../../src/sync/sync.queries.js';
+import { pageStatements } from '../../src/domain/sync/sync.queries.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 
 interface TrashPage {

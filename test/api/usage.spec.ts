@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
+import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
 import { TestAssets } from '../kit/assets.js';
 import {
   eventually,

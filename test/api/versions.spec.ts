@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { footprint, NOTHING } from '../kit/footprint.js';
 import {
   type ListedVersion,

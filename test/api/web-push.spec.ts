@@ -3,11 +3,11 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { generateVapidKeys, WebPush } from '../../src/web-push/web-push.service.js';
+import { generateVapidKeys, WebPush } from '../../src/domain/devices/web-push/web-push.service.js';
 import { EventBus } from '../../src/platform/events/index.js';
-import { PushDispatcher } from '../../src/web-push/push-dispatcher.js';
+import { PushDispatcher } from '../../src/domain/devices/web-push/push-dispatcher.js';
 import { Outbound } from '../../src/platform/outbound/index.js';
-import { ASSETS, CHANGES, WorkspacePurge } from '../../src/workspaces/index.js';
+import { ASSETS, CHANGES, WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { halfAnUpload } from '../kit/half-upload.js';
 import { holdTimers } from '../kit/held-timers.js';
 import {

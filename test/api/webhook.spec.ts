@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import supertest from 'supertest';
-import { Subscriptions } from '../../src/billing/index.js';
-import { WebhookController } from '../../src/billing/webhook.controller.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
+import { WebhookController } from '../../src/domain/billing/webhook.controller.js';
 import { InFlightRequests, networkKey } from '../../src/platform/http/index.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';

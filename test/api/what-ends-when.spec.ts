@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import supertest from 'supertest';
-import { AccountDeletion } from '../../src/account/index.js';
-import { AccessTokens } from '../../src/access-tokens/index.js';
+import { AccountDeletion } from '../../src/domain/accounts/index.js';
+import { AccessTokens } from '../../src/domain/auth/access-tokens/index.js';
 import {
   EmailChange,
   EndedSessions,
@@ -14,8 +14,8 @@ import {
   Suspensions,
   UserSessions,
   Users,
-} from '../../src/auth/index.js';
-import { TokenWatch } from '../../src/realtime/token-watch.js';
+} from '../../src/domain/auth/index.js';
+import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
 import { adminJson } from '../kit/admin.js';
 import { TestAuthenticator } from '../kit/authenticator.js';
 import { TestVault } from '../kit/automation.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint, NOTHING } from '../kit/footprint.js';
 import { sha256, startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';

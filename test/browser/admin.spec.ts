@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { Invitations } from '../../src/account/index.js';
+import { Invitations } from '../../src/domain/accounts/index.js';
 import {
   describeWithBrowser,
   expectAccessible,

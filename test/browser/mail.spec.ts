@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { UnsubscribeLinks } from '../../src/notices/index.js';
+import { UnsubscribeLinks } from '../../src/domain/accounts/notices/index.js';
 import {
   describeWithBrowser,
   expectAccessible,

@@ -8,9 +8,9 @@ import {
   generateRecoveryKey,
   makePasswordSlot,
   makeRecoverySlot,
-} from '../../src/automation/key-slot-crypto.js';
+} from '../../src/domain/automation/key-slot-crypto.js';
 import { aessiv } from '@noble/ciphers/aes.js';
-import { encryptAsset, encryptAssetName, encryptContent } from '../../src/automation/vault-crypto.js';
+import { encryptAsset, encryptAssetName, encryptContent } from '../../src/domain/automation/vault-crypto.js';
 import { TestAssets } from '../kit/assets.js';
 import { TestVault } from '../kit/automation.js';
 import { exportOf } from '../kit/exports.js';

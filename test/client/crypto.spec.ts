@@ -40,7 +40,7 @@ import {
   type VaultKeys,
   verificationHash,
 } from '../../client/src/core/crypto/index.js';
-import * as service from '../../src/automation/vault-crypto.js';
+import * as service from '../../src/domain/automation/vault-crypto.js';
 
 interface Sealed {
   vault: string;

@@ -1,4 +1,4 @@
-import { loadConfiguration, OperatorError, warningsAbout } from '../../src/config/index.js';
+import { loadConfiguration, OperatorError, warningsAbout } from '../../src/platform/config/index.js';
 
 describe('the configuration', () => {
   it('has a default for everything in development', () => {

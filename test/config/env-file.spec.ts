@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OperatorError } from '../../src/config/index.js';
-import { envFile } from '../../src/config/env-file.js';
+import { OperatorError } from '../../src/platform/config/index.js';
+import { envFile } from '../../src/platform/config/env-file.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sync-env-'));
 afterAll(() => rmSync(directory, { recursive: true }));

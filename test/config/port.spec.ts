@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { Configuration } from '../../src/config/index.js';
+import type { Configuration } from '../../src/platform/config/index.js';
 import { listen } from '../../src/listen.js';
 
 const HOST = '127.0.0.1';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfiguration } from '../../src/config/index.js';
+import { loadConfiguration } from '../../src/platform/config/index.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'sync-secrets-'));
 afterAll(() => rmSync(directory, { recursive: true }));

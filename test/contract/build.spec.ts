@@ -102,7 +102,7 @@ describe('the build before a command', () => {
 
   it('makes everything after an edit', () => {
     built();
-    write('src/files/files.service.ts');
+    write('src/domain/files/files.service.ts');
     expect(built()).toEqual(['compiled bundled', 0]);
   });
 

@@ -1,6 +1,6 @@
 import { decodeFirst, encode } from 'cborg';
 import fc from 'fast-check';
-import { type CborMap, cborMaps, MAX_CONTENT_BYTES } from '../../src/batches/cbor-maps.js';
+import { type CborMap, cborMaps, MAX_CONTENT_BYTES } from '../../src/domain/files/batches/cbor-maps.js';
 import { ApiError } from '../../src/platform/http/index.js';
 
 const KIB = 1024;

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import ts from 'typescript';
 import { parse, parseAllDocuments } from 'yaml';
-import { type Configuration, knownVariables, loadConfiguration } from '../../src/config/index.js';
+import { type Configuration, knownVariables, loadConfiguration } from '../../src/platform/config/index.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import { HEAP_FLAGS, ROOT, text } from '../kit/deployment.js';
 import { createDatabase } from '../kit/index.js';

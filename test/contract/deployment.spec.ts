@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Configuration, knownVariables, loadConfiguration } from '../../src/config/index.js';
+import { type Configuration, knownVariables, loadConfiguration } from '../../src/platform/config/index.js';
 import { environmentOf, makeEnv } from '../kit/compose-stack.js';
 import {
   compose,

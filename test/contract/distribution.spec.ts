@@ -2,17 +2,17 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { BY_OPERATOR } from '../../src/audit/index.js';
-import { Checkpoints } from '../../src/checkpoints/index.js';
-import { KeySlots } from '../../src/key-slots/index.js';
+import { BY_OPERATOR } from '../../src/domain/auth/audit/index.js';
+import { Checkpoints } from '../../src/domain/checkpoints/index.js';
+import { KeySlots } from '../../src/domain/workspaces/key-slots/index.js';
 import {
   BOUND_TABLES,
   DISTRIBUTED_TABLES,
   knownStatements,
   newId,
 } from '../../src/platform/database/index.js';
-import { PushQueue } from '../../src/web-push/push-queue.js';
-import { Workspaces } from '../../src/workspaces/index.js';
+import { PushQueue } from '../../src/domain/devices/web-push/push-queue.js';
+import { Workspaces } from '../../src/domain/workspaces/index.js';
 import { startService, type TestService } from '../kit/index.js';
 import { ROOT, text } from '../kit/deployment.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { envExample } from '../../src/config/index.js';
+import { envExample } from '../../src/platform/config/index.js';
 
 describe('.env.example', () => {
   it('matches the configuration class (npm run env writes it)', () => {

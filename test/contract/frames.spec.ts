@@ -4,9 +4,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { CloseCode } from '../../src/realtime/close-codes.js';
-import { type Admission, Connection } from '../../src/realtime/socket-connection.js';
-import { textFrame } from '../../src/realtime/messages.js';
+import { CloseCode } from '../../src/domain/realtime/close-codes.js';
+import { type Admission, Connection } from '../../src/domain/realtime/socket-connection.js';
+import { textFrame } from '../../src/domain/realtime/messages.js';
 import { eventually } from '../kit/index.js';
 
 const UPGRADE = [

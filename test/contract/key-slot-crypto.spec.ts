@@ -2,7 +2,7 @@ import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { argon2id as argon2idOfLibrary, pbkdf2 as pbkdf2OfLibrary, createSHA256 } from 'hash-wasm';
-import { argon2idOfNode, argon2idOfWasm } from '../../src/automation/argon2id.js';
+import { argon2idOfNode, argon2idOfWasm } from '../../src/domain/automation/argon2id.js';
 import {
   checkPasswordKdf,
   formatRecoveryKey,
@@ -19,8 +19,8 @@ import {
   type PasskeyKdf,
   type PasswordKdf,
   RecoveryKeyTypo,
-} from '../../src/automation/key-slot-crypto.js';
-import { DecryptionError, deriveVaultKeys, openEnvelope } from '../../src/automation/vault-crypto.js';
+} from '../../src/domain/automation/key-slot-crypto.js';
+import { DecryptionError, deriveVaultKeys, openEnvelope } from '../../src/domain/automation/vault-crypto.js';
 import { processMs, threadMs } from '../kit/thread-time.js';
 
 interface StoredVector {

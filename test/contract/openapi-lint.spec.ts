@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { ApiDocument } from '../../src/api-docs/index.js';
+import type { ApiDocument } from '../../src/platform/api-docs/index.js';
 import { documentText } from '../kit/api-document.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ApiDocuments, documentText as textOf } from '../../src/api-docs/site/index.js';
-import type { ApiDocument } from '../../src/api-docs/index.js';
+import { ApiDocuments, documentText as textOf } from '../../src/web/api-reference/index.js';
+import type { ApiDocument } from '../../src/platform/api-docs/index.js';
 import { allRoutes, documentText, operationsOf, pagesText, schemaCompiler } from '../kit/api-document.js';
 import { startService, type TestService } from '../kit/index.js';
 import { absentTarget, ROUTES } from './routes/route-table.js';

@@ -1,10 +1,10 @@
 import { createLogger, Log as ServiceLog } from '../../src/platform/log/index.js';
 import { createDataSource, Database, StatementLimiter } from '../../src/platform/database/index.js';
-import { versionsToThin } from '../../src/retention/retention-rule.js';
-import { Retention } from '../../src/retention/index.js';
-import { RetentionProgress } from '../../src/retention/retention-progress.entity.js';
-import { RetentionQueue } from '../../src/retention/retention-queue.js';
-import { WorkspaceEntity } from '../../src/workspaces/index.js';
+import { versionsToThin } from '../../src/domain/retention/retention-rule.js';
+import { Retention } from '../../src/domain/retention/index.js';
+import { RetentionProgress } from '../../src/domain/retention/retention-progress.entity.js';
+import { RetentionQueue } from '../../src/domain/retention/retention-queue.js';
+import { WorkspaceEntity } from '../../src/domain/workspaces/index.js';
 import {
   type LoggedOperation,
   remainingVersions,

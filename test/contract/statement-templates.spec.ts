@@ -1,4 +1,4 @@
-import { UPLOAD_FUNCTIONS } from '../../src/files/index.js';
+import { UPLOAD_FUNCTIONS } from '../../src/domain/files/index.js';
 import { DISTRIBUTED_TABLES, knownStatements } from '../../src/platform/database/index.js';
 import { filled, statement, withOwnNames } from '../../src/platform/database/statement.js';
 import { startService, type TestService } from '../kit/index.js';

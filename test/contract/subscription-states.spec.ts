@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type PaymentEvent, replayEvents } from '../../src/billing/replay-events.js';
-import { FREE, type SubscriptionState } from '../../src/billing/subscription-state.js';
-import { statesDocument } from '../../src/billing/states-document.js';
+import { type PaymentEvent, replayEvents } from '../../src/domain/billing/replay-events.js';
+import { FREE, type SubscriptionState } from '../../src/domain/billing/subscription-state.js';
+import { statesDocument } from '../../src/domain/billing/states-document.js';
 import {
   type Cause,
   CAUSES,
@@ -10,7 +10,7 @@ import {
   STATUSES,
   type SubscriptionStatus,
   transition,
-} from '../../src/billing/transitions.js';
+} from '../../src/domain/billing/transitions.js';
 
 /** What the contract says, by hand: one letter per status, in the order of STATUSES; a dot changes nothing. */
 const CONTRACT: Readonly<Record<Cause, string>> = {
@@ -80,7 +80,7 @@ describe('the state table', () => {
     expect(transition(from, cause)).toBe(to);
   });
 
-  it('is what docs/reference/subscription-states.md shows (node dist/src/billing/print-states.js writes it)', () => {
+  it('is what docs/reference/subscription-states.md shows (node dist/src/domain/billing/print-states.js writes it)', () => {
     const file = readFileSync(
       join(import.meta.dirname, '..', '..', 'docs', 'reference', 'subscription-states.md'),
       'utf8',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isUtf8 } from 'node:buffer';
-import { Utf8Check } from '../../src/automation/contents.js';
+import { Utf8Check } from '../../src/domain/automation/contents.js';
 
 /** Texts, and texts in which some bytes are others. */
 const bytes = fc

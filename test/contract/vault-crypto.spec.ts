@@ -22,7 +22,7 @@ import {
   encryptPath,
   normalizePath,
   verificationHash,
-} from '../../src/automation/vault-crypto.js';
+} from '../../src/domain/automation/vault-crypto.js';
 
 interface Vectors {
   vaults: {

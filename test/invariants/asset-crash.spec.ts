@@ -1,4 +1,4 @@
-import { BlobSweeper, SWEEP_EVERY_MS } from '../../src/storage/blob-sweeper.js';
+import { BlobSweeper, SWEEP_EVERY_MS } from '../../src/platform/storage/blob-sweeper.js';
 import { assetToken, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { footprint } from '../kit/footprint.js';
 import { eventually, startService, type TestService } from '../kit/index.js';

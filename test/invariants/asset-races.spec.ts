@@ -1,6 +1,6 @@
-import { BlobSweeper } from '../../src/storage/index.js';
+import { BlobSweeper } from '../../src/platform/storage/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
-import { ASSETS, WorkspacePurge } from '../../src/workspaces/index.js';
+import { ASSETS, WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { assetsRevision, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint, NOTHING } from '../kit/footprint.js';

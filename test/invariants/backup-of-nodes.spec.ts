@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Backups } from '../../src/backup/index.js';
+import { Backups } from '../../src/operations/backup/index.js';
 import { IMPOSSIBLE_REFERENCES } from '../../src/platform/database/distribution/placement.js';
 import { adminJson } from '../kit/admin.js';
 import { createDatabase, startService, type TestDatabase, type TestService } from '../kit/index.js';

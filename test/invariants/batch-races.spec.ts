@@ -1,11 +1,11 @@
-import { BatchSlots } from '../../src/batches/batch-slots.js';
-import { Suspensions } from '../../src/auth/index.js';
-import { Subscriptions } from '../../src/billing/index.js';
-import { COMMIT_UPLOADS } from '../../src/files/index.js';
+import { BatchSlots } from '../../src/domain/files/batches/batch-slots.js';
+import { Suspensions } from '../../src/domain/auth/index.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
+import { COMMIT_UPLOADS } from '../../src/domain/files/index.js';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
-import { Retention } from '../../src/retention/index.js';
-import { BlobSweeper } from '../../src/storage/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { Retention } from '../../src/domain/retention/index.js';
+import { BlobSweeper } from '../../src/platform/storage/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import {
   begunBatch,
   cborSequence,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { BlobStores } from '../../src/storage/blob-stores.js';
-import { BlobUpkeep } from '../../src/storage/index.js';
-import type { S3Limits } from '../../src/storage/s3/bounded-request.js';
-import type { S3BlobStore } from '../../src/storage/s3/s3-blob-store.js';
+import { BlobStores } from '../../src/platform/storage/blob-stores.js';
+import { BlobUpkeep } from '../../src/platform/storage/index.js';
+import type { S3Limits } from '../../src/platform/storage/s3/bounded-request.js';
+import type { S3BlobStore } from '../../src/platform/storage/s3/s3-blob-store.js';
 import { downloaded, upload, uploadBatch } from '../kit/batches.js';
 import { type Fault, FaultProxy, type ProxiedRequest, type Weather } from '../kit/fault-proxy.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';

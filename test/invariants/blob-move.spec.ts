@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { access, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Configuration } from '../../src/config/index.js';
-import { BlobStores } from '../../src/storage/blob-stores.js';
-import { type BlobLocation, BlobMover, BlobUpkeep, type Moved } from '../../src/storage/index.js';
-import type { BlobStore } from '../../src/storage/blob-store.js';
-import { OrphanedCopies } from '../../src/storage/orphaned-copies.js';
+import { Configuration } from '../../src/platform/config/index.js';
+import { BlobStores } from '../../src/platform/storage/blob-stores.js';
+import { type BlobLocation, BlobMover, BlobUpkeep, type Moved } from '../../src/platform/storage/index.js';
+import type { BlobStore } from '../../src/platform/storage/blob-store.js';
+import { OrphanedCopies } from '../../src/platform/storage/orphaned-copies.js';
 import { FaultProxy } from '../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, startS3 } from '../kit/s3.js';

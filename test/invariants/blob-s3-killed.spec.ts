@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { BlobUpkeep } from '../../src/storage/index.js';
+import { BlobUpkeep } from '../../src/platform/storage/index.js';
 import { startService } from '../kit/index.js';
 import { describeWithTestServers, startOwnS3 } from '../kit/s3.js';
 import { expectNothingLostOrLeft, TestBucket } from '../kit/stored-blobs.js';

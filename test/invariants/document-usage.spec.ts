@@ -1,6 +1,6 @@
 import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
-import { UsageCheck } from '../../src/files/usage-check.js';
-import { Retention } from '../../src/retention/index.js';
+import { UsageCheck } from '../../src/domain/files/usage-check.js';
+import { Retention } from '../../src/domain/retention/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { holdRow, holdTable } from '../kit/hold.js';
 import { expectCountedDocuments, expectDenseLogs } from '../kit/oracles.js';

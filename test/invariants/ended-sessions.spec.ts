@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import supertest from 'supertest';
-import { EndedSessions, PasswordChange, UserSessions } from '../../src/auth/index.js';
+import { EndedSessions, PasswordChange, UserSessions } from '../../src/domain/auth/index.js';
 import { begunRequest } from '../kit/begun-request.js';
 import { heldOpen, holdTable } from '../kit/hold.js';
 import { BASE_URL, eventually, startService, type TestService, TestSocket, TestUser } from '../kit/index.js';

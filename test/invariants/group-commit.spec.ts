@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { lockLog } from '../../src/files/index.js';
-import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
+import { lockLog } from '../../src/domain/files/index.js';
+import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
 import { Database } from '../../src/platform/database/index.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import {

@@ -1,8 +1,8 @@
-import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
+import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
 import { Database, type Statement } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
-import { Retention } from '../../src/retention/index.js';
-import { CHANGES } from '../../src/workspaces/index.js';
+import { Retention } from '../../src/domain/retention/index.js';
+import { CHANGES } from '../../src/domain/workspaces/index.js';
 import { expectExactUsage, assetToken, envelope, TestAssets } from '../kit/assets.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import { heldOpen } from '../kit/hold.js';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { insertLargeLog } from '../../bench/large-log.js';
-import { projectionStatements } from '../../src/checkpoints/checkpoints.queries.js';
-import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
-import { fileStatements } from '../../src/files/files.queries.js';
+import { projectionStatements } from '../../src/domain/checkpoints/checkpoints.queries.js';
+import type { Manifest, Summary } from '../../src/domain/checkpoints/projections.js';
+import { fileStatements } from '../../src/domain/files/files.queries.js';
 import { Database, newId, PlannerStatistics } from '../../src/platform/database/index.js';
-import { syncStatements } from '../../src/sync/sync.queries.js';
+import { syncStatements } from '../../src/domain/sync/sync.queries.js';
 import {
   sha256,
   startService,

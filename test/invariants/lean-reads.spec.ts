@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { UPLOAD_FUNCTIONS } from '../../src/files/index.js';
-import { rowsStatements } from '../../src/files/files.queries.js';
+import { UPLOAD_FUNCTIONS } from '../../src/domain/files/index.js';
+import { rowsStatements } from '../../src/domain/files/files.queries.js';
 import { createDataSource, migrate, underStartLock } from '../../src/platform/database/index.js';
 import { baseline, migrations } from '../../src/platform/database/migrations/index.js';
 import { FUNCTIONS_BEFORE, PULL_BEFORE, WRITES_BEFORE } from '../kit/before-baseline.js';

@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { UnsubscribeLinks } from '../../src/notices/index.js';
+import { UnsubscribeLinks } from '../../src/domain/accounts/notices/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { TestSmtp } from '../kit/smtp.js';
 import { formsOf, textOf, Visitor } from '../kit/visitor.js';

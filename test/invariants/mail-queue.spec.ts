@@ -1,4 +1,4 @@
-import { Mail } from '../../src/mail/index.js';
+import { Mail } from '../../src/platform/mail/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { eventually, startService, stopIntervals, type TestService } from '../kit/index.js';
 import { TestSmtp } from '../kit/smtp.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { MigrationInterface } from 'typeorm';
-import { UPLOAD_FUNCTIONS } from '../../src/files/index.js';
+import { UPLOAD_FUNCTIONS } from '../../src/domain/files/index.js';
 import {
   createDataSource,
   type ServiceDataSource,

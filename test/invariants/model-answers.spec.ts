@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { startService, type TestService } from '../kit/index.js';
 import { unfinishedUpload } from '../kit/raw-http.js';
 import { AccountUnderTest } from './model/account-under-test.js';

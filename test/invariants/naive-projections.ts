@@ -1,4 +1,4 @@
-import type { Manifest, NoteState, Summary } from '../../src/checkpoints/projections.js';
+import type { Manifest, NoteState, Summary } from '../../src/domain/checkpoints/projections.js';
 
 /** A change as pull gives it, with its cursor: its place in the log. */
 export interface LoggedChange {

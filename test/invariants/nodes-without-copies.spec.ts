@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { UPLOAD_FUNCTIONS } from '../../src/files/index.js';
+import { UPLOAD_FUNCTIONS } from '../../src/domain/files/index.js';
 import { createDataSource, migrate } from '../../src/platform/database/index.js';
 import { migrations } from '../../src/platform/database/migrations/index.js';
 import { NodesWithoutCopies1764500000003 } from '../../src/platform/database/migrations/1764500000003-nodes-without-copies.js';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { KillSwitch } from '../../src/platform/kill-switch/index.js';
 import { Database } from '../../src/platform/database/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 
 describe('a service', () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Files, type ListedFile } from '../../src/files/index.js';
-import { Versions } from '../../src/files/versions.service.js';
-import { type Change, ChangeLogReader } from '../../src/sync/index.js';
+import { Files, type ListedFile } from '../../src/domain/files/index.js';
+import { Versions } from '../../src/domain/files/versions.service.js';
+import { type Change, ChangeLogReader } from '../../src/domain/sync/index.js';
 import { sha256, startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 import { itemsOf } from '../kit/pages.js';
 import { Random } from '../kit/random.js';

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Manifest } from '../../src/backup/manifest.js';
-import { Retention } from '../../src/retention/index.js';
+import type { Manifest } from '../../src/operations/backup/manifest.js';
+import { Retention } from '../../src/domain/retention/index.js';
 import { adminJson } from '../kit/admin.js';
 import { type LoggedOperation, writeLog, writeUser } from '../kit/histories.js';
 import { createDatabase, startService, type TestDatabase, type TestService } from '../kit/index.js';

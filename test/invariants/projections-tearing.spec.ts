@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type supertest from 'supertest';
-import type { Manifest, Summary } from '../../src/checkpoints/projections.js';
+import type { Manifest, Summary } from '../../src/domain/checkpoints/projections.js';
 import { Database } from '../../src/platform/database/index.js';
 import { type ListedCheckpoint, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Checkpoints, Projections } from '../../src/checkpoints/index.js';
-import { Files } from '../../src/files/index.js';
-import { Versions } from '../../src/files/versions.service.js';
+import { Checkpoints, Projections } from '../../src/domain/checkpoints/index.js';
+import { Files } from '../../src/domain/files/index.js';
+import { Versions } from '../../src/domain/files/versions.service.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { itemsOf } from '../kit/pages.js';
 import { Random } from '../kit/random.js';

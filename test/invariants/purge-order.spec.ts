@@ -1,6 +1,6 @@
 import { insertLargeLog } from '../../bench/large-log.js';
 import { BOUND_TABLES, Database } from '../../src/platform/database/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { startService, type TestService } from '../kit/index.js';
 
 let service: TestService;

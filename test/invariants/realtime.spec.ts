@@ -1,18 +1,18 @@
 import { EventEmitter, once } from 'node:events';
 import type { Redis } from 'ioredis';
 import pg from 'pg';
-import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
+import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { EventCarrier } from '../../src/platform/events/event-carrier.js';
 import { REDIS } from '../../src/platform/redis/index.js';
-import { Heartbeat } from '../../src/realtime/heartbeat.js';
-import { Presence } from '../../src/realtime/presence.js';
-import { RoomReconciler } from '../../src/realtime/room-reconciler.js';
-import { Rooms } from '../../src/realtime/rooms.js';
-import { TokenWatch } from '../../src/realtime/token-watch.js';
-import { ChangeLogReader } from '../../src/sync/index.js';
-import { CHANGES } from '../../src/workspaces/index.js';
+import { Heartbeat } from '../../src/domain/realtime/heartbeat.js';
+import { Presence } from '../../src/domain/realtime/presence.js';
+import { RoomReconciler } from '../../src/domain/realtime/room-reconciler.js';
+import { Rooms } from '../../src/domain/realtime/rooms.js';
+import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
+import { ChangeLogReader } from '../../src/domain/sync/index.js';
+import { CHANGES } from '../../src/domain/workspaces/index.js';
 import { TestAssets } from '../kit/assets.js';
 import {
   eventually,

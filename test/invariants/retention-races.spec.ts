@@ -1,10 +1,10 @@
-import { Checkpoints, Projections } from '../../src/checkpoints/index.js';
-import { Files } from '../../src/files/index.js';
-import { Versions } from '../../src/files/versions.service.js';
-import { Blobs, BlobSweeper } from '../../src/storage/index.js';
-import { Retention } from '../../src/retention/index.js';
-import { LockedThinning } from '../../src/retention/locked-thinning.js';
-import { versionsToThin } from '../../src/retention/retention-rule.js';
+import { Checkpoints, Projections } from '../../src/domain/checkpoints/index.js';
+import { Files } from '../../src/domain/files/index.js';
+import { Versions } from '../../src/domain/files/versions.service.js';
+import { Blobs, BlobSweeper } from '../../src/platform/storage/index.js';
+import { Retention } from '../../src/domain/retention/index.js';
+import { LockedThinning } from '../../src/domain/retention/locked-thinning.js';
+import { versionsToThin } from '../../src/domain/retention/retention-rule.js';
 import { type LoggedOperation, writeLog, type WrittenVersion } from '../kit/histories.js';
 import { expectReplayLaw, scrub } from '../kit/oracles.js';
 import { sha256, startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';

@@ -1,11 +1,11 @@
-import type { Manifest } from '../../src/checkpoints/projections.js';
-import { prepareThinning, thinVersions } from '../../src/files/index.js';
+import type { Manifest } from '../../src/domain/checkpoints/projections.js';
+import { prepareThinning, thinVersions } from '../../src/domain/files/index.js';
 import { Clock } from '../../src/platform/clock/index.js';
-import { BlobSweeper } from '../../src/storage/index.js';
+import { BlobSweeper } from '../../src/platform/storage/index.js';
 import { Database, statement } from '../../src/platform/database/index.js';
-import { Retention, type ThinnedWorkspace } from '../../src/retention/index.js';
-import { supersededVersions } from '../../src/retention/history-walk.js';
-import { LockedThinning } from '../../src/retention/locked-thinning.js';
+import { Retention, type ThinnedWorkspace } from '../../src/domain/retention/index.js';
+import { supersededVersions } from '../../src/domain/retention/history-walk.js';
+import { LockedThinning } from '../../src/domain/retention/locked-thinning.js';
 import { footprint } from '../kit/footprint.js';
 import { type LoggedOperation, remainingVersions, writeLog, writeUser } from '../kit/histories.js';
 import { startService, type TestService, TestWorkspace } from '../kit/index.js';

@@ -1,5 +1,5 @@
-import { RowsCheck } from '../../src/files/rows-check.js';
-import { TABLES_WITH_BLOBS } from '../../src/storage/blobs.queries.js';
+import { RowsCheck } from '../../src/domain/files/rows-check.js';
+import { TABLES_WITH_BLOBS } from '../../src/platform/storage/blobs.queries.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 
 let service: TestService;

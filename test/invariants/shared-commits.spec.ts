@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { WorkspaceClosed } from '../../src/access/guards/index.js';
-import { Subscriptions } from '../../src/billing/index.js';
-import { DocumentQuota } from '../../src/files/document-quota.js';
-import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
-import type { Put, PutOutcome } from '../../src/files/put.js';
-import { UploadLines } from '../../src/files/upload-lines.js';
-import { UploadWriter } from '../../src/files/upload-writer.js';
+import { Subscriptions } from '../../src/domain/billing/index.js';
+import { DocumentQuota } from '../../src/domain/files/document-quota.js';
+import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
+import type { Put, PutOutcome } from '../../src/domain/files/put.js';
+import { UploadLines } from '../../src/domain/files/upload-lines.js';
+import { UploadWriter } from '../../src/domain/files/upload-writer.js';
 import { KeyedCounter } from '../../src/platform/async/index.js';
 import { type RequestScope, requestScope } from '../../src/platform/log/index.js';
 import { heldOpen } from '../kit/hold.js';

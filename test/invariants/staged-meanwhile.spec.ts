@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { Blobs } from '../../src/storage/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { Blobs } from '../../src/platform/storage/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 
 let service: TestService;

@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../../src/app.js';
-import { loadConfiguration } from '../../src/config/index.js';
+import { loadConfiguration } from '../../src/platform/config/index.js';
 import {
   createDataSource,
   type ServiceDataSource,
@@ -13,7 +13,7 @@ import {
   StatementLimiter,
 } from '../../src/platform/database/index.js';
 import { createLogger, Log } from '../../src/platform/log/index.js';
-import { Workspaces } from '../../src/workspaces/index.js';
+import { Workspaces } from '../../src/domain/workspaces/index.js';
 import { createDatabase, type TestDatabase } from '../kit/index.js';
 
 const quick = statement('test.quick', 'SELECT $1::int AS n');

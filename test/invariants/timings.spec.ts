@@ -1,6 +1,6 @@
 import supertest from 'supertest';
-import { Invitations } from '../../src/account/index.js';
-import { PasswordCost } from '../../src/auth/index.js';
+import { Invitations } from '../../src/domain/accounts/index.js';
+import { PasswordCost } from '../../src/domain/auth/index.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { shareGreater } from '../kit/rank-test.js';
 import { TestSmtp } from '../kit/smtp.js';

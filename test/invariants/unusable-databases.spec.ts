@@ -8,7 +8,7 @@ import { TLSSocket } from 'node:tls';
 import pg from 'pg';
 import supertest from 'supertest';
 import { createApp } from '../../src/app.js';
-import { loadConfiguration, OperatorError } from '../../src/config/index.js';
+import { loadConfiguration, OperatorError } from '../../src/platform/config/index.js';
 import { type Certificates, createCertificates } from '../kit/certificates.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import {

@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import { WorkspaceClosed } from '../../src/access/guards/index.js';
-import { DocumentQuota } from '../../src/files/document-quota.js';
-import { GroupCommitQueue } from '../../src/files/group-commit-queue.js';
-import type { Put } from '../../src/files/put.js';
-import { UploadWriter } from '../../src/files/upload-writer.js';
+import { DocumentQuota } from '../../src/domain/files/document-quota.js';
+import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
+import type { Put } from '../../src/domain/files/put.js';
+import { UploadWriter } from '../../src/domain/files/upload-writer.js';
 import { type Nodes, NODES } from '../../src/platform/database/distribution/index.js';
 import { isUnanswered } from '../../src/platform/database/index.js';
 import { InsufficientStorage } from '../../src/platform/http/index.js';

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { newMasterKey } from '../../client/src/core/index.js';
 import { unlock } from '../../client/src/core/vault/unlock.js';
-import { verificationHash } from '../../src/automation/vault-crypto.js';
+import { verificationHash } from '../../src/domain/automation/vault-crypto.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import {
   FAST_CRYPTO,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { PaymentEvents, Subscriptions } from '../../src/billing/index.js';
+import { PaymentEvents, Subscriptions } from '../../src/domain/billing/index.js';
 import { checksums } from '../kit/checksums.js';
 import { startService, type TestService } from '../kit/index.js';
 import {

@@ -4,7 +4,7 @@ import WebSocket from 'ws';
 import { WorkspaceAccess } from '../../src/access/guards/index.js';
 import { requestScope } from '../../src/platform/log/index.js';
 import { Database } from '../../src/platform/database/index.js';
-import { PushQueue } from '../../src/web-push/push-queue.js';
+import { PushQueue } from '../../src/domain/devices/web-push/push-queue.js';
 import type { DatabaseLink } from '../kit/database-link.js';
 import { isEngineThere } from '../kit/distributed-database.js';
 import { holdTimers } from '../kit/held-timers.js';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { IdempotencyKeys } from '../../src/assets/idempotency-keys.js';
-import { EndedKeySessions } from '../../src/automation/key-sessions.service.js';
-import { BlobUpkeep } from '../../src/storage/index.js';
+import { IdempotencyKeys } from '../../src/domain/assets/idempotency-keys.js';
+import { EndedKeySessions } from '../../src/domain/automation/key-sessions.service.js';
+import { BlobUpkeep } from '../../src/platform/storage/index.js';
 import { NightlyJobs, NightlySchedule, TrustedTime } from '../../src/platform/jobs/index.js';
-import { WorkspacePurge } from '../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { changedTables, checksums } from '../kit/checksums.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';
 

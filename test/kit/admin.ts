@@ -1,5 +1,5 @@
-import { adminProgram } from '../../src/admin/program.js';
-import type { Report } from '../../src/admin/report.js';
+import { adminProgram } from '../../src/operations/admin/program.js';
+import type { Report } from '../../src/operations/admin/report.js';
 import { enterEnvironment, type ProcessEnv } from './process.js';
 
 /**

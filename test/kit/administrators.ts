@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { Administrators } from '../../src/auth/index.js';
+import { Administrators } from '../../src/domain/auth/index.js';
 import type { TestService } from './service.js';
 import { Visitor } from './visitor.js';
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { readUrl } from '../../src/config/index.js';
-import type { ApiDocument, Operation } from '../../src/api-docs/index.js';
+import { readUrl } from '../../src/platform/config/index.js';
+import type { ApiDocument, Operation } from '../../src/platform/api-docs/index.js';
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 const OPENAPI_JSON = join(DOCS, 'openapi.json');

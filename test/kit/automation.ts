@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
-import type { SealedSlot } from '../../src/automation/key-slot-crypto.js';
+import type { SealedSlot } from '../../src/domain/automation/key-slot-crypto.js';
 import {
   deriveMasterKey,
   deriveVaultKeys,
@@ -8,7 +8,7 @@ import {
   encryptPath,
   type VaultKeys,
   verificationHash,
-} from '../../src/automation/vault-crypto.js';
+} from '../../src/domain/automation/vault-crypto.js';
 import type { TestService } from './service.js';
 import type { TestUser } from './user.js';
 import { sha256, type TestWorkspace } from './workspace.js';

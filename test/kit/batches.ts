@@ -1,6 +1,6 @@
 import { decodeFirst, encode } from 'cborg';
 import type supertest from 'supertest';
-import { COMMIT_UPLOADS } from '../../src/files/index.js';
+import { COMMIT_UPLOADS } from '../../src/domain/files/index.js';
 import type { TestDatabase } from './database.js';
 import { bytes, sha256, type TestWorkspace } from './workspace.js';
 

@@ -1,5 +1,5 @@
 import type supertest from 'supertest';
-import { Authenticator } from '../../src/auth/index.js';
+import { Authenticator } from '../../src/domain/auth/index.js';
 import { eventually } from './eventually.js';
 import type { TestService } from './service.js';
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { UPLOAD_FUNCTIONS } from '../../src/files/index.js';
+import { UPLOAD_FUNCTIONS } from '../../src/domain/files/index.js';
 import { distributeDatabase } from '../../src/platform/database/index.js';
 
 /**

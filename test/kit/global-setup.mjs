@@ -14,7 +14,7 @@ export const TEMPLATE = 'template_of_tests';
 
 export default async function globalSetup() {
   const { createDataSource, migrate } = await import('../../dist/src/platform/database/index.js');
-  const { UPLOAD_FUNCTIONS } = await import('../../dist/src/files/upload-functions.js');
+  const { UPLOAD_FUNCTIONS } = await import('../../dist/src/domain/files/upload-functions.js');
 
   globalThis.memory = await useMemory();
   const url = process.env.TEST_DATABASE_URL;
@@ -72,7 +72,7 @@ async function takePasswordsQuickly(client) {
  * each a database, share this one. @returns the secret, and the row of `auth_jwks`
  */
 async function madeSigningKey(source) {
-  const { createIdentity } = await import('../../dist/src/auth/identity.js');
+  const { createIdentity } = await import('../../dist/src/domain/auth/identity.js');
   const secret = randomBytes(32).toString('base64url');
   const configuration = { publicUrl: 'http://localhost', trustedOrigins: [], signupEnabled: false };
   await createIdentity(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { HistoryEntry } from '../../src/retention/retention-rule.js';
+import type { HistoryEntry } from '../../src/domain/retention/retention-rule.js';
 import type { TestDatabase } from './database.js';
 import { sha256 } from './workspace.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { rowsStatements } from '../../src/files/files.queries.js';
+import { rowsStatements } from '../../src/domain/files/files.queries.js';
 import type { TestDatabase } from './database.js';
 import { isEngineThere } from './distributed-database.js';
 import type { PulledChange, TestWorkspace } from './workspace.js';

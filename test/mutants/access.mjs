@@ -9,7 +9,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'keys that were taken away count on',
     promise: 'After the signing keys are renewed, JWTs signed with the old keys are refused within seconds.',
-    file: 'src/auth/jwt-verifier.ts',
+    file: 'src/domain/auth/jwt-verifier.ts',
     find: 'await this.keySet.refresh();',
     replace: '',
     tests: [['test/api/identity.spec.ts', 'accept no earlier JWT']],
@@ -17,7 +17,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'tokens are remembered',
     promise: 'A revoked token is refused from the next request on, on every instance.',
-    file: 'src/auth/pat-verifier.ts',
+    file: 'src/domain/auth/pat-verifier.ts',
     find: 'const [row] = await this.database.run<PatRow>(accessTokenStatements.find, [hashPat(token), now]);',
     replace: `const row = this.known.get(token) ?? (await this.database.run<PatRow>(accessTokenStatements.find, [hashPat(token), now]))[0];
     if (row) this.known.set(token, row);`,
@@ -32,7 +32,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'token works at the moment of its end',
     promise: 'A token expires at its expiresAt.',
-    file: 'src/auth/auth.queries.ts',
+    file: 'src/domain/auth/auth.queries.ts',
     find: 'expires_at IS NULL OR expires_at > $2',
     replace: 'expires_at IS NULL OR expires_at >= $2',
     tests: [[TOKENS, 'a token that expires']],
@@ -92,7 +92,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'JWT without an end',
     promise: 'A JWT without an exp is refused.',
-    file: 'src/auth/jwt-verifier.ts',
+    file: 'src/domain/auth/jwt-verifier.ts',
     find: "requiredClaims: ['exp', 'sub', 'sid'],",
     replace: "requiredClaims: ['sub', 'sid'],",
     tests: [['test/api/identity.spec.ts', 'no exp']],
@@ -100,7 +100,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'JWT is remembered beyond its end',
     promise: 'A JWT expires at its exp, even if it was verified before.',
-    file: 'src/auth/jwt-verifier.ts',
+    file: 'src/domain/auth/jwt-verifier.ts',
     find: 'return isOfTheseKeys && known.expiresAt > this.clock.now() ? known : undefined;',
     replace: 'return isOfTheseKeys ? known : undefined;',
     tests: [['test/api/identity.spec.ts', 'expires after 15 minutes|are refused once expired']],
@@ -108,7 +108,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'JWT is remembered beyond its key',
     promise: 'A JWT whose key was withdrawn is refused, even if it was verified before.',
-    file: 'src/auth/jwt-verifier.ts',
+    file: 'src/domain/auth/jwt-verifier.ts',
     find: 'known?.edition === this.keySet.edition',
     replace: 'known !== undefined',
     tests: [['test/api/identity.spec.ts', 'with a withdrawn key']],
@@ -116,7 +116,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one-time token in the database as it is',
     promise: 'The database stores only the hash of a one-time token.',
-    file: 'src/auth/identity.ts',
+    file: 'src/domain/auth/identity.ts',
     find: "storeToken: 'hashed'",
     replace: "storeToken: 'plain'",
     tests: [['test/api/handoff-tokens.spec.ts', 'is stored only as a hash']],
@@ -124,7 +124,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one-time token works twice',
     promise: 'A one-time token works once, and the first request wins.',
-    file: 'src/auth/identity-pool.ts',
+    file: 'src/domain/auth/identity-pool.ts',
     find: 'query: (...parts) => this.noting(() => query(...parts)),',
     replace: `query: (...parts) => this.noting(() => query(...parts.map((part) =>
         typeof part === 'string' ? part.replace(/^delete from "auth_verifications"(.*) returning .*$/s, 'select * from "auth_verifications"$1') : part))),`,
@@ -133,7 +133,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one-time token lives an hour',
     promise: 'A one-time token expires after three minutes.',
-    file: 'src/auth/password-policy.ts',
+    file: 'src/domain/auth/password-policy.ts',
     find: 'export const ONE_TIME_TOKEN_MINUTES = 3;',
     replace: 'export const ONE_TIME_TOKEN_MINUTES = 60;',
     tests: [['test/api/handoff-tokens.spec.ts', 'a one-time token of the handoff']],
@@ -141,7 +141,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'return address compared by its beginning',
     promise: 'A one-time token is sent only to a configured address.',
-    file: 'src/sign-in-pages/targets.ts',
+    file: 'src/web/sign-in/targets.ts',
     find: '!this.callbacks.includes(address)',
     replace: '!this.callbacks.some((known) => address.startsWith(known))',
     tests: [['test/api/handoff-refusals.spec.ts']],
@@ -149,7 +149,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'form of another browser',
     promise: 'The form of a page is accepted only from the browser that it was created for.',
-    file: 'src/pages/browser-requests.ts',
+    file: 'src/web/layout/browser-requests.ts',
     find: 'this.cookie === undefined && value !== undefined && equalSecrets(value, this.value)',
     replace: 'value !== undefined && value.length === this.value.length',
     tests: [['test/api/handoff-refusals.spec.ts']],
@@ -185,7 +185,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'subscription a moment too long',
     promise: 'A trial expires at its end time.',
-    file: 'src/billing/billing.queries.ts',
+    file: 'src/domain/billing/billing.queries.ts',
     find: "status = 'trial' AND trial_end <= ${time}",
     replace: "status = 'trial' AND trial_end < ${time}",
     tests: [['test/api/subscription.spec.ts']],
@@ -193,7 +193,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'grant that never ends',
     promise: 'A grant with an end time expires at that time.',
-    file: 'src/billing/billing.queries.ts',
+    file: 'src/domain/billing/billing.queries.ts',
     find: "OR status = 'active' AND provider_subscription_id IS NULL AND current_period_end <= ${time}",
     replace: 'OR false',
     tests: [['test/api/subscription.spec.ts', 'active by hand']],
@@ -201,7 +201,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'large projections do not wait',
     promise: 'The projections of one user cannot use all connections.',
-    file: 'src/checkpoints/projections.ts',
+    file: 'src/domain/checkpoints/projections.ts',
     find: 'headCursor <= SMALL_LOG;',
     replace: 'headCursor <= 2 * SMALL_LOG;',
     tests: [['test/api/checkpoints.spec.ts', 'projections at once']],
@@ -227,7 +227,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'uploads of several callers share a commit',
     promise: 'A caller who may not write is refused, even when others write at the same time.',
-    file: 'src/files/upload-lines.ts',
+    file: 'src/domain/files/upload-lines.ts',
     find: 'keyOf(next) === keyOf(this.waiting[0]?.put) && ',
     replace: '',
     tests: [['test/api/workspace-access.spec.ts', 'waits for the same commit']],
@@ -236,7 +236,7 @@ export const ACCESS_MUTANTS = [
     name: 'a shared commit asks about its first caller alone',
     promise:
       'A caller who may not write is refused, even when others write to their workspaces in the same commit.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: "accessConditionOf('($5::uuid[])[asked.owner]', '$4::timestamptz', 'asked.grace')",
     replace: "'w.deleted_at IS NULL AND ($4::timestamptz IS NOT NULL OR asked.grace IS NULL)'",
     tests: [['test/invariants/shared-commits.spec.ts', 'refused for each caller alone']],
@@ -252,7 +252,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'heads go to whoever else asked',
     promise: 'Reads that share a round trip each get their own answer.',
-    file: 'src/files/file-content-loader.ts',
+    file: 'src/domain/files/file-content-loader.ts',
     find: '=> found.get(index + 1)',
     replace: '=> found.get(index + 1) ?? found.get(index)',
     tests: [['test/api/files.spec.ts', 'each of those that share a round trip']],
@@ -260,7 +260,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'heads are read for another caller',
     promise: 'Reads share a round trip only with reads of the same caller.',
-    file: 'src/files/file-content-loader.ts',
+    file: 'src/domain/files/file-content-loader.ts',
     find: 'this.batches.load(accessKey(workspace), ',
     replace: 'this.batches.load(workspace.id, ',
     tests: [['test/api/workspace-access.spec.ts', 'with those of another caller']],
@@ -268,7 +268,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'page of a closed workspace is empty',
     promise: 'A pull or a snapshot of a workspace that the caller has lost is refused.',
-    file: 'src/sync/pages.service.ts',
+    file: 'src/domain/sync/pages.service.ts',
     find: 'if (!row) throw new WorkspaceClosed();',
     replace:
       "if (!row) return { headCursor: 0, compactionFloor: null, first: null, last: null, items: '', hasMore: false } as Row;",
@@ -301,7 +301,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended access token is judged by its scopes',
     promise: 'After the token, suspension is checked before anything else.',
-    file: 'src/auth/pat-verifier.ts',
+    file: 'src/domain/auth/pat-verifier.ts',
     find: 'if (row.isSuspended) throw new AccountSuspended();',
     replace: '',
     tests: [[SUSPENSION, 'before the scope of its token']],
@@ -325,7 +325,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account keeps its sessions',
     promise: 'No session of a suspended account returns a JWT.',
-    file: 'src/auth/identity.provider.ts',
+    file: 'src/domain/auth/identity.provider.ts',
     find: '      await refuseSuspended(found.user.id);',
     replace: '',
     tests: [[SUSPENSION, 'get a JWT']],
@@ -333,7 +333,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account signs in',
     promise: 'No session is created for a suspended account.',
-    file: 'src/auth/identity.provider.ts',
+    file: 'src/domain/auth/identity.provider.ts',
     find: '    await refuseSuspended(userId);\n    return createSession',
     replace: '    return createSession',
     tests: [[SUSPENSION, 'sign in']],
@@ -341,7 +341,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account finishes its upload and keeps its sockets',
     promise: 'Requests in flight when an account is suspended end within seconds.',
-    file: 'src/auth/authenticator.ts',
+    file: 'src/domain/auth/authenticator.ts',
     find: 'return isSuspended ? new AccountSuspended() : undefined;',
     replace: 'return undefined;',
     tests: [[SUSPENSION, 'upload of a file|also when the instance hears nothing']],
@@ -349,7 +349,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account is pushed to',
     promise: 'No push is sent to the devices of a suspended account.',
-    file: 'src/web-push/push-queue.ts',
+    file: 'src/domain/devices/web-push/push-queue.ts',
     find: 'busy.set(id, ofOneOwner);',
     replace: 'busy.set(id, 0);',
     tests: [[SUSPENSION, 'are not pushed to']],
@@ -357,7 +357,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'bound token starts the trial',
     promise: 'A token that is bound to a workspace cannot access anything outside it.',
-    file: 'src/billing/subscription.controller.ts',
+    file: 'src/domain/billing/subscription.controller.ts',
     find: "@Scopes('full')\n  @Unbound()\n  async startTrial",
     replace: "@Scopes('full')\n  @BoundTokensToo('it is only a trial')\n  async startTrial",
     tests: [['test/contract/routes/routes.spec.ts', 'matches the declarations of the handlers']],
@@ -373,7 +373,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'addresses that cannot sign in',
     promise: 'Every email address that any route accepts is accepted at sign-in too.',
-    file: 'src/auth/email-address.ts',
+    file: 'src/domain/auth/email-address.ts',
     find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
     replace: '[^@]*@',
     tests: [['test/api/email-addresses.spec.ts', 'jörg']],
@@ -381,7 +381,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'workspaces are counted without the lock',
     promise: 'A user has at most 1,000 workspaces, however many are requested at once.',
-    file: 'src/workspaces/workspaces-of-user.ts',
+    file: 'src/domain/workspaces/workspaces-of-user.ts',
     find: 'await lockOwnUser(tx, userId);',
     replace: '',
     tests: [[CAPS, 'a user with 995 workspaces']],
@@ -389,7 +389,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'ended tokens count',
     promise: 'A user has at most 1,000 live access tokens; revoked and expired ones do not count.',
-    file: 'src/access-tokens/access-tokens.service.ts',
+    file: 'src/domain/auth/access-tokens/access-tokens.service.ts',
     find: 'countBy({ userId, ...liveTokens(now) })',
     replace: 'countBy({ userId })',
     tests: [[CAPS, 'a user with 995 live access tokens']],
@@ -397,7 +397,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one checkpoint more',
     promise: 'A workspace has at most 10,000 checkpoints.',
-    file: 'src/checkpoints/checkpoints.queries.ts',
+    file: 'src/domain/checkpoints/checkpoints.queries.ts',
     find: 'OFFSET $7::integer - 1)',
     replace: 'OFFSET $7::integer)',
     tests: [[CAPS, 'a workspace with 9,995 checkpoints']],
@@ -405,7 +405,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'sessions without end',
     promise: 'A user has at most 200 sessions; a new one ends the oldest.',
-    file: 'src/auth/session-cap.ts',
+    file: 'src/domain/auth/session-cap.ts',
     find: 'tx.run(sessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);',
     replace: 'tx.run(sessionStatements.endSurplus, [userId, id, 10 * MAX_SESSIONS]);',
     tests: [[CAPS, 'a user with 200 sessions']],
@@ -413,7 +413,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one-time tokens outlive their session',
     promise: 'The one-time tokens of a session end with the session.',
-    file: 'src/auth/auth.queries.ts',
+    file: 'src/domain/auth/auth.queries.ts',
     find: ')\n     ${FORGET_ONE_TIME_TOKENS}`',
     replace: ')\n     ${FORGET_ONE_TIME_TOKENS} AND false`',
     tests: [[CAPS, 'loses the oldest with its one-time tokens']],
@@ -421,7 +421,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'a hundred sessions are ended, and the others not',
     promise: 'All other sessions end at once.',
-    file: 'src/auth/identity.ts',
+    file: 'src/domain/auth/identity.ts',
     find: ', defaultFindManyLimit: LIBRARY_READS_AT_MOST',
     replace: '',
     tests: [[CAPS, 'ends all others at once']],
@@ -429,7 +429,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'key sessions without end',
     promise: 'A user has at most 1,000 key sessions.',
-    file: 'src/automation/key-sessions.service.ts',
+    file: 'src/domain/automation/key-sessions.service.ts',
     find: 'skip: MAX_SESSIONS - 1',
     replace: 'skip: 10 * MAX_SESSIONS - 1',
     tests: [[CAPS, 'a user with 1,000 key sessions']],
@@ -437,7 +437,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'push subscriptions are bounded by workspace alone',
     promise: 'A user has at most 1,000 push subscriptions.',
-    file: 'src/web-push/push-subscriptions.service.ts',
+    file: 'src/domain/devices/web-push/push-subscriptions.service.ts',
     find: '        await tx.run(crowdOut, [principal.userId, workspaceId, deviceId, MAX_PER_USER]);\n',
     replace: '',
     tests: [[CAPS, 'a user with 1,000 push subscriptions']],
@@ -445,7 +445,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'a list of workspaces is read whole',
     promise: 'A list is read page by page, at the pace of the client.',
-    file: 'src/workspaces/workspaces-of-user.ts',
+    file: 'src/domain/workspaces/workspaces-of-user.ts',
     find: 'const PAGE = 500;',
     replace: 'const PAGE = 1_000_000;',
     tests: [['test/api/long-lists-of-user.spec.ts', 'lists each of']],
@@ -453,7 +453,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'metadata refuse a payment',
     promise: 'Only the fields of a payment event that are used are validated.',
-    file: 'src/billing/webhook.controller.ts',
+    file: 'src/domain/billing/webhook.controller.ts',
     find: 'this.events.receive(parseProviderJson(body))',
     replace: 'this.events.receive(parseJsonObject(body))',
     also: [{ find: 'networkKey, readBody,', replace: 'networkKey, parseJsonObject, readBody,' }],
@@ -462,7 +462,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'a deletion stands where it came',
     promise: 'Among events of the same second, a deletion is applied last.',
-    file: 'src/billing/replay-events.ts',
+    file: 'src/domain/billing/replay-events.ts',
     find: "(kind === 'deleted' ? 1 : 0)",
     replace: "(kind === 'deleted' ? 0 : 0)",
     tests: [[EVENTS, 'of events of one second']],
@@ -470,7 +470,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'a deleted subscription comes back',
     promise: 'A deletion is final, whatever the timestamps of later events are.',
-    file: 'src/billing/replay-events.ts',
+    file: 'src/domain/billing/replay-events.ts',
     find: 'else if (ended.has(event.subscriptionId)) continue;',
     replace: '',
     tests: [[EVENTS, 'does not come back by events']],
@@ -478,7 +478,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'deletions are forgotten',
     promise: 'A deletion is final, even if it is months old and had no effect.',
-    file: 'src/billing/billing.queries.ts',
+    file: 'src/domain/billing/billing.queries.ts',
     find: "AND e.kind <> 'deleted' AND (e.fate",
     replace: 'AND (e.fate',
     tests: [[EVENTS, 'after a final deletion or one without effect']],
@@ -486,7 +486,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'token of the query before the header',
     promise: 'The live room takes its token from the Authorization header, before that of the query.',
-    file: 'src/realtime/upgrade-authorizer.ts',
+    file: 'src/domain/realtime/upgrade-authorizer.ts',
     find: 'if (headers.authorization !== undefined) return',
     replace: "if (headers.authorization !== undefined && !query.has('token')) return",
     tests: [['test/api/realtime.spec.ts', 'takes the token from']],
@@ -502,7 +502,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'misspelt settings of an account',
     promise: 'A setting that is misspelt is refused, not left as it was.',
-    file: 'src/auth/identity.controller.ts',
+    file: 'src/domain/auth/identity.controller.ts',
     find: 'if (members) refuseUnknownMembers(given, members);',
     replace: 'if (members) refuseUnknownMembers([], members.concat(given));',
     tests: [['test/api/identity.spec.ts', 'refuses an unknown member of']],
@@ -510,7 +510,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'a token of the page without its workspace',
     promise: 'A form without the field for the workspace makes no token that is valid for all.',
-    file: 'src/account/token-forms.ts',
+    file: 'src/web/account/token-forms.ts',
     find: "...(form.get('workspace') === undefined ? { workspace",
     replace: "...(form.get('workspace') === null ? { workspace",
     tests: [['test/api/account-page.spec.ts', 'no field for the workspace']],
@@ -518,7 +518,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'pictures that are scripts',
     promise: 'The picture of a user is an https URL.',
-    file: 'src/auth/account-fields.ts',
+    file: 'src/domain/auth/account-fields.ts',
     find: 'image.length <= MAX_IMAGE_LENGTH && IMAGE.test(image) && URL.canParse(image)',
     replace: 'image.length <= MAX_IMAGE_LENGTH && URL.canParse(image)',
     tests: [['test/api/identity.spec.ts', 'accepts no picture that is']],

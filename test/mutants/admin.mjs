@@ -9,7 +9,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'everybody is told of the admin page',
     promise: 'The account page leads administrators to the admin page, and tells nobody else of it.',
-    file: 'src/account/account-page.tsx',
+    file: 'src/web/account/account-page.tsx',
     find: 'if (!isAdministrator) return null;',
     replace: '',
     tests: [[PAGES, 'leads administrators to the admin page']],
@@ -17,7 +17,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'the admin page without a second factor',
     promise: 'Only users with a second factor open the admin page.',
-    file: 'src/auth/administrators.ts',
+    file: 'src/domain/auth/administrators.ts',
     find: '&& (await this.hasSecondFactor(userId))',
     replace: '',
     tests: [[PAGES, 'without a second factor']],
@@ -25,7 +25,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'the admin page for a password alone',
     promise: 'The second factor is given in the sign-in that opens the admin page.',
-    file: 'src/auth/administrators.ts',
+    file: 'src/domain/auth/administrators.ts',
     find: ', factorAt: Not(IsNull())',
     replace: '',
     tests: [[PAGES, 'knows only the password']],
@@ -33,7 +33,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'the admin page for a factor that is not confirmed',
     promise: 'A second factor counts once its set-up is finished.',
-    file: 'src/auth/administrators.ts',
+    file: 'src/domain/auth/administrators.ts',
     find: 'existsBy({ userId, verified: true })',
     replace: 'existsBy({ userId })',
     tests: [[PAGES, 'is not confirmed']],
@@ -41,7 +41,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'the admin page after a demotion',
     promise: 'A demotion takes effect with the next request on every instance.',
-    file: 'src/auth/administrators.ts',
+    file: 'src/domain/auth/administrators.ts',
     find: 'promotedAt: Not(IsNull()), suspendedAt',
     replace: 'suspendedAt',
     tests: [[PAGES, 'a demoted administrator']],
@@ -49,7 +49,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'a suspended administrator gets another answer',
     promise: 'The admin page answers everybody but administrators as an unknown address does.',
-    file: 'src/admin-pages/admin-door.ts',
+    file: 'src/web/admin/admin-door.ts',
     find: 'throw error instanceof AccountSuspended ? new Hidden() : error;',
     replace: 'throw error;',
     tests: [[PAGES, 'a suspended administrator']],
@@ -57,7 +57,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'admin pages without a recent sign-in',
     promise: 'An old session of an administrator shows nothing without the password.',
-    file: 'src/admin-pages/admin-door.ts',
+    file: 'src/web/admin/admin-door.ts',
     find: 'if (await this.confirmations.areNeeded(browserRequest)) {',
     replace: 'if (!session.id) {',
     tests: [[PAGES, 'shows nothing of']],
@@ -65,7 +65,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'admin actions without a recent sign-in',
     promise: 'An old session of an administrator does nothing without the password.',
-    file: 'src/admin-pages/admin-door.ts',
+    file: 'src/web/admin/admin-door.ts',
     find: 'const rejected = await this.confirmations.check(form, browserRequest);',
     replace: 'const rejected = undefined;',
     tests: [[PAGES, 'without it']],
@@ -73,7 +73,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'admin actions from forms of others',
     promise: 'An administrator does only what the form of the own browser says.',
-    file: 'src/admin-pages/admin-door.ts',
+    file: 'src/web/admin/admin-door.ts',
     find: 'if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))',
     replace: 'if (!session.id)',
     tests: [[PAGES, 'does nothing at']],
@@ -81,7 +81,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'onwards to anywhere',
     promise: 'After the password, the browser stays on the admin page.',
-    file: 'src/admin-pages/admin-door.ts',
+    file: 'src/web/admin/admin-door.ts',
     find: 'OUR_ADDRESS.test(next) ? next : HOME',
     replace: 'next || HOME',
     tests: [[PAGES, 'continues on this page only']],
@@ -89,7 +89,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'an administrator suspends themself, in capitals',
     promise: 'An administrator cannot suspend, demote or delete themself on the admin page.',
-    file: 'src/admin-pages/accounts.controller.ts',
+    file: 'src/web/admin/accounts.controller.ts',
     find: 'return text.toLowerCase();',
     replace: 'return text;',
     tests: [[ACTIONS, 'themself']],
@@ -97,7 +97,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'accounts deleted while the service is read-only',
     promise: 'While the service is read-only, administrators remove and create no account.',
-    file: 'src/admin-pages/account-actions.ts',
+    file: 'src/web/admin/account-actions.ts',
     find: "if (!OPEN_WHEN_READ_ONLY.includes(name)) this.killSwitch.refuseWhen('read-only');",
     replace: '',
     tests: [[PAGES, 'while the service is read-only']],
@@ -105,7 +105,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'two checks at once',
     promise: 'One check of the stored data runs at a time.',
-    file: 'src/admin-pages/doctor-runs.ts',
+    file: 'src/web/admin/doctor-runs.ts',
     find: 'if (await runs.existsBy({ endedAt: IsNull()',
     replace: 'if (false && await runs.existsBy({ endedAt: IsNull()',
     tests: [[ACTIONS, 'starts a check in the background']],
@@ -113,7 +113,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'one-time tokens of ended sessions',
     promise: 'Ending all sign-ins of an account ends the one-time tokens of its apps.',
-    file: 'src/auth/auth.queries.ts',
+    file: 'src/domain/auth/auth.queries.ts',
     find: 'forgotten AS (${FORGET_ONE_TIME_TOKENS})\n     SELECT count',
     replace: 'forgotten AS (${FORGET_ONE_TIME_TOKENS} AND false)\n     SELECT count',
     tests: [[ACTIONS, 'ends all sign-ins']],
@@ -121,7 +121,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'a token without its event',
     promise: 'What is done to an account is recorded with the change, or not done.',
-    file: 'src/access-tokens/access-tokens.service.ts',
+    file: 'src/domain/auth/access-tokens/access-tokens.service.ts',
     find: "await this.audit.record({ action: 'token.minted', userId, ...by, details }, tx);",
     replace:
       "await this.audit.record({ action: 'token.minted', userId, ...by, details }).catch(() => undefined);",
@@ -130,7 +130,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'events of a deleted account keep where they came from',
     promise: 'The events of a deleted account lose address, client and details.',
-    file: 'src/account/account-deletion.ts',
+    file: 'src/domain/accounts/account-deletion.ts',
     find: 'await this.audit.anonymize({ userId, email: user.email }, tx);',
     replace: '',
     tests: [[AUDIT, 'loses where earlier events came from']],
@@ -138,7 +138,7 @@ export const ADMIN_MUTANTS = [
   {
     name: "an administrator's address shown to the user",
     promise: 'A user does not see which administrator acted, or from where.',
-    file: 'src/account/activity-section.tsx',
+    file: 'src/web/account/activity-section.tsx',
     find: "if (actor !== 'user') return OTHERS[actor];",
     replace: "if (actor !== 'user' && !ip) return OTHERS[actor];",
     tests: [[AUDIT, 'does not show who the administrator was']],
@@ -146,7 +146,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'an invitation used twice',
     promise: 'The link of an invitation works once.',
-    file: 'src/account/invitations.ts',
+    file: 'src/domain/accounts/invitations.ts',
     find: ' || (await invitations.delete(link)).affected === 0',
     replace: '',
     tests: [[INVITATIONS, 'works once']],
@@ -154,7 +154,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'an invitation without an end',
     promise: 'The link of an invitation ends after seven days.',
-    file: 'src/account/invitations.ts',
+    file: 'src/domain/accounts/invitations.ts',
     find: 'const VALID_MS = 7 *',
     replace: 'const VALID_MS = 70 *',
     tests: [[INVITATIONS, 'ends after seven days']],
@@ -162,7 +162,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'an invitation opens an account that exists',
     promise: 'An invitation gives nobody access to an existing account.',
-    file: 'src/account/account.queries.ts',
+    file: 'src/domain/accounts/accounts.queries.ts',
     find: 'ON CONFLICT (email) DO NOTHING RETURNING id',
     replace: 'ON CONFLICT (email) DO UPDATE SET name = excluded.name RETURNING id',
     tests: [[INVITATIONS, 'makes nothing of an address that has an account']],

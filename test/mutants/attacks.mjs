@@ -10,7 +10,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'JWTs outlive their session',
     promise: 'A JWT is refused on every instance within five seconds of the end of its session.',
-    file: 'src/auth/jwt-verifier.ts',
+    file: 'src/domain/auth/jwt-verifier.ts',
     find: 'if (this.endedSessions.has(verified.sessionId)) throw new SessionEnded();',
     replace: '',
     tests: [[ENDED, 'takes its JWT with it on every instance']],
@@ -18,7 +18,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a session that ends while a token is minted',
     promise: 'No token follows the end of its session.',
-    file: 'src/auth/authenticator.ts',
+    file: 'src/domain/auth/authenticator.ts',
     find: ", lock: { mode: 'for_key_share' }",
     replace: '',
     tests: [['test/invariants/ended-sessions.spec.ts', 'while the transaction that ends it is open']],
@@ -26,12 +26,12 @@ export const ATTACK_MUTANTS = [
   {
     name: 'sockets outlive their session',
     promise: 'Sockets are closed within five seconds of the end of their session.',
-    file: 'src/realtime/token-watch.ts',
+    file: 'src/domain/realtime/token-watch.ts',
     find: 'sessionId !== undefined && ended.has(sessionId)',
     replace: 'sessionId !== undefined && !ended.has(sessionId) && false',
     also: [
       {
-        file: 'src/auth/authenticator.ts',
+        file: 'src/domain/auth/authenticator.ts',
         find: 'if (this.hasEnded(principal)) return [{ principal, refusal: new SessionEnded() }];',
         replace: '',
       },
@@ -41,7 +41,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a socket that opens as its session ends',
     promise: 'No socket opens with a session of whose end the instance has heard.',
-    file: 'src/realtime/upgrade-authorizer.ts',
+    file: 'src/domain/realtime/upgrade-authorizer.ts',
     find: 'this.authenticator.refuseEnded(principal);',
     replace: '',
     tests: [[ENDED, 'opens no socket']],
@@ -49,7 +49,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a token from a session that has just ended',
     promise: 'What outlives a session is not made from one that has ended, heard of or not.',
-    file: 'src/auth/authenticator.ts',
+    file: 'src/domain/auth/authenticator.ts',
     find: 'if (!isLive) throw new SessionEnded();',
     replace: '',
     tests: [[ENDED, 'mints no token']],
@@ -57,7 +57,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'ended sessions by the order of their beginning',
     promise: 'An instance learns of every ended session, whatever the order of the commits.',
-    file: 'src/auth/auth.queries.ts',
+    file: 'src/domain/auth/auth.queries.ts',
     find: 'pg_snapshot_xmin(pg_current_snapshot())',
     replace: 'pg_snapshot_xmax(pg_current_snapshot())',
     tests: [[ENDED, 'in whatever order the transactions commit']],
@@ -65,7 +65,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'an instance that does not ask which sessions have ended',
     promise: 'Every instance learns by itself that a session has ended.',
-    file: 'src/auth/ended-sessions.ts',
+    file: 'src/domain/auth/ended-sessions.ts',
     find: '@Interval(EVERY_MS)',
     replace: '',
     tests: [[ENDED, 'is learned of by itself']],
@@ -73,7 +73,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'JWTs of before a change of the password',
     promise: 'A change of the password ends the JWTs of the session that makes it too.',
-    file: 'src/auth/access-endings.ts',
+    file: 'src/domain/auth/access-endings.ts',
     find: "ownSession: 'renewed',",
     replace: "ownSession: 'stays',",
     tests: [[TABLE, 'password changed by its owner']],
@@ -81,7 +81,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'key sessions outlive the sign-in that opened them',
     promise: 'A key session ends with the session of the JWT that has opened it.',
-    file: 'src/automation/automation.queries.ts',
+    file: 'src/domain/automation/automation.queries.ts',
     find: 'EXISTS (SELECT 1 FROM auth_sessions a WHERE a.id = s.session_id AND a.expires_at > $3)',
     replace: 's.session_id IS NOT NULL',
     tests: [[TABLE, 'other sign-ins ended']],
@@ -89,7 +89,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'an address confirmed for a stranger',
     promise: 'Confirming an address needs the password of the account.',
-    file: 'src/auth/account-proof.ts',
+    file: 'src/domain/auth/account-proof.ts',
     find: "if (typeof checked === 'string') return checked;",
     replace:
       "if (checked === 'CREDENTIAL_ACCOUNT_NOT_FOUND') return checked;\n    if (typeof checked === 'string') return this.database.transaction(work).then(() => undefined);",
@@ -99,7 +99,7 @@ export const ATTACK_MUTANTS = [
     name: 'a link for a day replaces a password',
     promise:
       'A link that confirms an address does not replace the password of an account whose address is proven.',
-    file: 'src/auth/password-recovery.ts',
+    file: 'src/domain/auth/password-recovery.ts',
     find: "if (purpose === 'verify-email' && !isFirstProof) return undefined;",
     replace: '',
     tests: [[VERIFICATION, 'starts nothing anew once the address is proven']],
@@ -107,7 +107,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'dev-login past the second factor',
     promise: 'Dev-login does not bypass a second factor.',
-    file: 'src/auth/dev-login.controller.ts',
+    file: 'src/domain/auth/dev-login.controller.ts',
     find: '(await this.factors.codesLeft(user.id)) !== null',
     replace: 'false',
     tests: [['test/api/identity.spec.ts', 'does not bypass a second factor']],
@@ -115,7 +115,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a link of an earlier holder',
     promise: 'Whoever created an account with an address that is not theirs has no link that moves it away.',
-    file: 'src/auth/access-endings.ts',
+    file: 'src/domain/auth/access-endings.ts',
     find: "    links: 'ends',\n    accessTokens: 'ends',",
     replace: "    links: 'stays',\n    accessTokens: 'ends',",
     tests: [[SPEC, 'cannot move it away by a link']],
@@ -123,7 +123,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'passkeys of an earlier holder',
     promise: 'The first proof of an address ends the passkeys and tokens of whoever made the account.',
-    file: 'src/auth/password-recovery.ts',
+    file: 'src/domain/auth/password-recovery.ts',
     find: "const ending = isFirstProof ? 'first-proof' : 'password-reset';",
     replace: "const ending = 'password-reset';",
     tests: [[SPEC, 'loses its second factor, passkeys and tokens']],
@@ -132,7 +132,7 @@ export const ATTACK_MUTANTS = [
     name: 'a link that outlives the sign-in that sent it',
     promise:
       'Ending another sign-in ends the links, and the sign-ins that wait for a code, that were begun with it.',
-    file: 'src/auth/user-sessions.ts',
+    file: 'src/domain/auth/user-sessions.ts',
     find: 'await this.endings.endUnfinished(tx, userId);',
     replace: '',
     tests: [[TABLE, 'other sign-ins ended']],
@@ -140,7 +140,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a link at the address before',
     promise: 'A link for a new password ends when the address changes to which it was sent.',
-    file: 'src/auth/access-endings.ts',
+    file: 'src/domain/auth/access-endings.ts',
     find: "'email-changed': { ...NOTHING, links: 'ends' },",
     replace: "'email-changed': { ...NOTHING, links: 'stays' },",
     tests: [[TABLE, 'email address changed']],
@@ -148,7 +148,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a mail for each sign-up with a taken address',
     promise: 'Nobody can have more than a few mails an hour sent to somebody else.',
-    file: 'src/auth/email-verification.ts',
+    file: 'src/domain/auth/email-verification.ts',
     find: "if (!(await this.limit.hasRoom('address-taken', email))) return;",
     replace: '',
     tests: [[SPEC, 'of sign-ups with a taken address']],
@@ -156,7 +156,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'notices without end to a stranger',
     promise: 'An address that nobody has confirmed gets a few notices an hour at most.',
-    file: 'src/notices/security-notices.ts',
+    file: 'src/domain/accounts/notices/security-notices.ts',
     find: "user.emailVerified || (await this.limit.hasRoom('notice', to, tx))",
     replace: 'true',
     tests: [[SPEC, 'that is not confirmed are few']],
@@ -164,7 +164,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a set-up without an end',
     promise: 'A session that is not recent cannot turn the second factor on.',
-    file: 'src/auth/factors/second-factors.ts',
+    file: 'src/domain/auth/factors/second-factors.ts',
     find: 'return stored.createdAt.getTime() > this.clock.now().getTime() - SET_UP_MS;',
     replace: 'return true;',
     tests: [[SPEC, 'not finished by a session that is not recent']],
@@ -172,7 +172,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a set-up that confirms a form',
     promise: 'A code confirms a form only if the second factor is on.',
-    file: 'src/auth/browser-factors.ts',
+    file: 'src/domain/auth/browser-factors.ts',
     find: 'if ((await this.factors.codesLeft(userId)) === null) return false;',
     replace: '',
     tests: [[SPEC, 'confirms nothing on the pages']],
@@ -180,7 +180,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a passkey from anywhere',
     promise: 'A sign-in from a new network is told, whatever it was made with.',
-    file: 'src/auth/sign-in-passwords.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: 'if (request?.hasFactor) await this.noteNetwork(session, request);',
     replace: '',
     tests: [[SPEC, 'with a passkey']],

@@ -24,7 +24,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'shutdown waits for the backup',
     promise: 'A shutdown ends a scheduled backup.',
-    file: 'src/backup/backup-schedule.ts',
+    file: 'src/operations/backup/backup-schedule.ts',
     find: '    this.stop.abort();\n',
     replace: '',
     tests: [[SCHEDULED, 'by a shutdown']],
@@ -32,7 +32,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'faulty backup called verified',
     promise: 'A scheduled backup has the name of a verified one only after its verification.',
-    file: 'src/admin/scheduled-backup.ts',
+    file: 'src/operations/admin/scheduled-backup.ts',
     find: 'if (fault !== undefined) {',
     replace: "if (fault === '') {",
     tests: [[SCHEDULED, 'that fails its verification']],
@@ -40,7 +40,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup of a late sweeper called faulty',
     promise: 'A backup is whole whatever waits for the sweeper of the service that it was made of.',
-    file: 'src/admin/verify-backup.ts',
+    file: 'src/operations/admin/verify-backup.ts',
     find: "new Set(['quota drift', 'usage drift', 'not swept'])",
     replace: "new Set(['quota drift', 'usage drift'])",
     tests: [[SCHEDULED, 'is whole: verified, with notes']],
@@ -48,7 +48,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup of wrong counters called faulty',
     promise: 'A backup is whole whatever the counters of the service say that it was made of.',
-    file: 'src/admin/verify-backup.ts',
+    file: 'src/operations/admin/verify-backup.ts',
     find: "new Set(['quota drift', 'usage drift', 'not swept'])",
     replace: "new Set(['not swept'])",
     tests: [[SCHEDULED, 'is whole: verified, with notes']],
@@ -57,7 +57,7 @@ export const BACKUP_MUTANTS = [
     name: 'unknown finding in a backup noted only',
     promise:
       'What a check of the doctor finds in a backup is a fault of it, unless this kind is known to be none.',
-    file: 'src/admin/verify-backup.ts',
+    file: 'src/operations/admin/verify-backup.ts',
     find: '(NOTED.has(finding.fault) ? notes : findings)',
     replace: "(finding.fault === 'bytes missing or damaged' ? findings : notes)",
     tests: [[SCHEDULED, 'what this command does not know']],
@@ -65,7 +65,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'draft under the final name',
     promise: 'A backup that was killed half-way does not look whole.',
-    file: 'src/backup/backup-directory.ts',
+    file: 'src/operations/backup/backup-directory.ts',
     find: 'draft: join(this.path, PARTIAL + stamp)',
     replace: 'draft: join(this.path, SCHEDULED + stamp)',
     tests: [[SCHEDULED, 'leaves nothing that looks whole']],
@@ -73,7 +73,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'old backup removed in place',
     promise: 'A removal that was killed half-way leaves nothing that looks whole.',
-    file: 'src/backup/backup-directory.ts',
+    file: 'src/operations/backup/backup-directory.ts',
     find: 'const doomed = join(this.path, doomedName(name));',
     replace: 'const doomed = path;',
     tests: [[SCHEDULED, 'while an old one is removed']],
@@ -81,7 +81,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup of a wrong clock kept for ever',
     promise: 'A backup that a wrong clock has dated ahead does not displace good ones.',
-    file: 'src/backup/backup-names.ts',
+    file: 'src/operations/backup/backup-names.ts',
     find: 'isLater(a) - isLater(b) || timeOf',
     replace: 'timeOf',
     tests: [[SCHEDULED, 'is kept BACKUP_KEEP times']],
@@ -89,7 +89,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup that ends the service, again and again',
     promise: 'A backup whose process ended twice in a row waits for its next time.',
-    file: 'src/backup/backup-times.ts',
+    file: 'src/operations/backup/backup-times.ts',
     find: 'last.endedAt === null && before?.endedAt !== null',
     replace: 'last.endedAt === null',
     tests: [[SCHEDULED, 'again when its process ended']],
@@ -105,7 +105,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup takes the room of uploads',
     promise: 'A scheduled backup never makes the service refuse uploads.',
-    file: 'src/admin/room-for-backup.ts',
+    file: 'src/operations/admin/room-for-backup.ts',
     find: 'if (free >= reserve * MARGIN) return;',
     replace: 'if (free >= 0) return;',
     tests: [[SCHEDULED, 'uploads need the last room']],
@@ -113,7 +113,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'trial database left behind',
     promise: 'The database of the trial of a scheduled backup is dropped.',
-    file: 'src/backup/trial-database.ts',
+    file: 'src/operations/backup/trial-database.ts',
     find: '    } finally {\n      await client.query(drop);\n    }',
     replace: '    } finally {\n      await client.query("SELECT 1");\n    }',
     tests: [[SCHEDULED, 'the trial gets a database']],
@@ -121,7 +121,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'restore that stays behind',
     promise: 'A restored backup of an earlier version has the schema of this one.',
-    file: 'src/backup/restores.ts',
+    file: 'src/operations/backup/restores.ts',
     find: "if (this.schemas.ageOf(migrations) === 'same') return;",
     replace: "if (this.schemas.ageOf(migrations) !== 'newer') return;",
     tests: [[OLDER, 'before the migrations']],
@@ -129,7 +129,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'columns dropped in use',
     promise: 'A restore of an earlier version takes no column away from a database in use.',
-    file: 'src/backup/restores.ts',
+    file: 'src/operations/backup/restores.ts',
     find: "  await client.query('LOCK TABLE users, workspaces');\n  await refuseWhenInUse(client);\n",
     replace: '',
     also: [{ find: '    await refuseWhenInUse(this.database.pool);\n', replace: '' }],
@@ -138,7 +138,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'bucket of another database taken over unasked',
     promise: 'A restore uses the bucket of another database only with --adopt-store.',
-    file: 'src/storage/store-adoption.ts',
+    file: 'src/platform/storage/store-adoption.ts',
     find: 'if (id === undefined || mayAdopt) return id;',
     replace: 'if (mayAdopt || !mayAdopt) return id;',
     tests: [[STORE, 'is refused without --adopt-store']],
@@ -146,7 +146,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'bucket of a lost database refused',
     promise: 'After the loss of only the database, a restore can use the bucket that it had.',
-    file: 'src/backup/restores.ts',
+    file: 'src/operations/backup/restores.ts',
     find: 'if (foreignId !== undefined) await this.adopt(foreignId);',
     replace: '',
     tests: [[STORE, 'takes the bucket over']],
@@ -154,7 +154,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'restore that makes the bucket its own',
     promise: 'A restore leaves the id of a bucket as it is: the service whose bucket it is goes on.',
-    file: 'src/storage/s3/open-s3-store.ts',
+    file: 'src/platform/storage/s3/open-s3-store.ts',
     find: '    if (found === undefined || UUID.test(found)) return found;',
     replace: '    await bucket.write(registered ?? randomUUID());\n    return undefined;',
     tests: [[STORE, 'is refused without --adopt-store']],
@@ -162,7 +162,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'dry run of a restore that makes a bucket',
     promise: 'The dry run of a restore makes no bucket.',
-    file: 'src/storage/s3/open-s3-store.ts',
+    file: 'src/platform/storage/s3/open-s3-store.ts',
     find: '    if (found === undefined || UUID.test(found)) return found;',
     replace: '    if (found === undefined) await bucket.make();\n    return found;',
     tests: [[STORE, 'none in a dry run']],
@@ -178,7 +178,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'half a rewind committed',
     promise: 'A dry run of a restore changes no schema.',
-    file: 'src/backup/restores.ts',
+    file: 'src/operations/backup/restores.ts',
     find: '      throw new OnlyATrial();\n',
     replace: '',
     tests: [[OLDER, 'is looked at by a dry run']],
@@ -186,7 +186,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'failover without a gap',
     promise: 'After a failover no cursor stands for two changes.',
-    file: 'src/backup/failovers.ts',
+    file: 'src/operations/backup/failovers.ts',
     find: 'LEAVE_GAP, [plan.gap]',
     replace: 'LEAVE_GAP, [0]',
     tests: [[FAILOVER, 'advances the heads|seen lost changes']],
@@ -194,7 +194,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'second failover skipped',
     promise: 'A failover is skipped only when this very one was handled.',
-    file: 'src/backup/failovers.ts',
+    file: 'src/operations/backup/failovers.ts',
     find: 'isSame && since <= last.at && !again',
     replace: 'last && !again',
     tests: [[FAILOVER, 'handles another one']],
@@ -210,7 +210,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'newest backups removed by a clock that is behind',
     promise: 'A clock that is behind does not make a scheduled backup displace the newest good ones.',
-    file: 'src/backup/backup-names.ts',
+    file: 'src/operations/backup/backup-names.ts',
     find: '|| timeOf(b) - timeOf(a)',
     replace: '|| timeOf(a) - timeOf(b)',
     tests: [[DIRECTORY, 'of a clock that is behind']],
@@ -218,7 +218,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'draft removed under its own name',
     promise: 'A run without the lock cannot publish a draft that another run is removing.',
-    file: 'src/backup/backup-directory.ts',
+    file: 'src/operations/backup/backup-directory.ts',
     find: 'return name.replace(/^partial-(?=\\d)/, `${PARTIAL}removed-`);',
     replace: 'return name;',
     tests: [[DIRECTORY, 'cannot publish a draft']],
@@ -226,7 +226,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'removed draft comes back',
     promise: 'A run without the lock does not make a removed draft again.',
-    file: 'src/backup/directory-parts.ts',
+    file: 'src/operations/backup/directory-parts.ts',
     find: 'await mkdir(path, { mode: 0o700 });',
     replace: 'await mkdir(path, { recursive: true, mode: 0o700 });',
     tests: [[SCHEDULED, 'leaves nothing of a draft']],
@@ -234,7 +234,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup behind a link destroyed',
     promise: 'Only directories in BACKUP_DIR itself are removed, not what links lead to.',
-    file: 'src/backup/backup-directory.ts',
+    file: 'src/operations/backup/backup-directory.ts',
     find: '.filter((entry) => entry.isDirectory()) //',
     replace: '//',
     tests: [[DIRECTORY, 'behind a link']],
@@ -242,7 +242,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'memory for each file of a removed backup',
     promise: 'The removal of a backup takes no memory for each of its files.',
-    file: 'src/config/remove-tree.ts',
+    file: 'src/platform/config/remove-tree.ts',
     find: '  await emptied(path);\n  //',
     replace: '  //',
     tests: [[DIRECTORY, 'many files']],
@@ -250,7 +250,7 @@ export const BACKUP_MUTANTS = [
   {
     name: "trial database with the server's encoding",
     promise: "The database of the trial has the encoding and the locale of the service's own.",
-    file: 'src/backup/trial-database.ts',
+    file: 'src/operations/backup/trial-database.ts',
     find: "TEMPLATE template0 ${rows[0]?.locale ?? ''}",
     replace: 'TEMPLATE template0',
     tests: [[SCHEDULED, 'the encoding and the locale']],
@@ -258,7 +258,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'token of a purged workspace in a backup',
     promise: 'A backup of nodes can be restored on one server although a token outlives its workspace.',
-    file: 'src/backup/table-files.ts',
+    file: 'src/operations/backup/table-files.ts',
     find: 'workspace_id IS NULL OR workspace_id IN (SELECT id FROM workspaces)',
     replace: 'true',
     tests: [[OF_NODES, 'is restored on one server']],
@@ -274,7 +274,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'partitions: a backup has them as tables',
     promise: 'A backup of a database with partitions has every row once, and can be restored.',
-    file: 'src/backup/table-files.ts',
+    file: 'src/operations/backup/table-files.ts',
     find: ' AND NOT relispartition',
     replace: '',
     tests: [[PARTITIONS, 'backed up']],
@@ -282,7 +282,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'partitions: thinning deletes at a place of all of them',
     promise: 'Retention deletes versions of no other workspace, also where tables have partitions.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'DELETE FROM {versions} WHERE workspace_id = $1 AND ctid',
     replace: 'DELETE FROM {versions} WHERE ctid',
     tests: [[PARTITIONS, 'is used, thinned']],
@@ -290,7 +290,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'missed backup not looked for',
     promise: 'A scheduled backup that one by hand has kept from being made is made after it.',
-    file: 'src/backup/backup-schedule.ts',
+    file: 'src/operations/backup/backup-schedule.ts',
     find: '  @Interval(LOOK_AGAIN, LOOK_EVERY_MS)\n',
     replace: '',
     tests: [[SCHEDULED, 'again after one by hand']],
@@ -298,7 +298,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: complete is verified',
     promise: 'A backup in S3 is verified when its trial has ended well, and not before.',
-    file: 'src/backup/backup-bucket.ts',
+    file: 'src/operations/backup/backup-bucket.ts',
     find: "return (await this.has(name, VERIFIED)) ? 'verified' : 'unverified';",
     replace: "return (await this.has(name, MANIFEST)) ? 'verified' : 'unverified';",
     tests: [[IN_S3, 'between the trial and its result']],
@@ -306,7 +306,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: away is absent',
     promise: 'No backup in S3 is removed because the store does not answer.',
-    file: 'src/storage/s3/s3-objects.ts',
+    file: 'src/platform/storage/s3/s3-objects.ts',
     find: 'if (cause instanceof S3Fault && cause.isAbsent) return undefined;',
     replace: 'if (cause instanceof S3Fault) return undefined;',
     tests: [[IN_S3, 'are not removed because']],
@@ -314,7 +314,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: removed draft completed',
     promise: 'A run without the lock cannot complete a backup in S3 that another run has removed.',
-    file: 'src/backup/bucket-parts.ts',
+    file: 'src/operations/backup/bucket-parts.ts',
     find: 'if ((await this.objects.sizeOf(BEGUN)) === undefined)',
     replace: "if (this.name === '')",
     tests: [[IN_S3, 'that another run has removed']],
@@ -322,7 +322,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: parts removed before the manifest',
     promise: 'A removal in S3 that was killed half-way leaves nothing that looks whole.',
-    file: 'src/backup/backup-bucket.ts',
+    file: 'src/operations/backup/backup-bucket.ts',
     find: 'for (const part of [BEGUN, VERIFIED, MANIFEST])',
     replace: 'for (const part of [BEGUN])',
     tests: [[IN_S3, 'whose removal ends half-way']],
@@ -330,7 +330,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: unfinished uploads stay',
     promise: 'What a killed run has uploaded in part is removed with its draft.',
-    file: 'src/storage/s3/s3-objects.ts',
+    file: 'src/platform/storage/s3/s3-objects.ts',
     find: '    await this.abortUploads(this.prefix);\n',
     replace: '',
     tests: [[IN_S3, 'that another run has removed']],
@@ -338,7 +338,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: a moment away is the end',
     promise: 'A backup survives lost answers, and a store that is away for a moment.',
-    file: 'src/storage/s3/patient-s3-connection.ts',
+    file: 'src/platform/storage/s3/patient-s3-connection.ts',
     find: '!error.isCurable || !this.hasAnswered;',
     replace: '!error.isCurable || this.hasAnswered;',
     tests: [[IN_S3, 'survive lost answers']],
@@ -346,7 +346,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: no room for the trial, no backup',
     promise: 'A complete backup in S3 is kept when this machine has no room for its trial.',
-    file: 'src/admin/scheduled-backup.ts',
+    file: 'src/operations/admin/scheduled-backup.ts',
     find: 'return { manifest, fault: (error as Error).message, isCutOff: true };',
     replace: 'throw error;',
     tests: [[IN_S3, 'has no room']],
@@ -354,7 +354,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: removal beside a trial that is cut off',
     promise: 'A trial that runs out of room ends at once: nothing is removed from the store before.',
-    file: 'src/admin/scheduled-backup.ts',
+    file: 'src/operations/admin/scheduled-backup.ts',
     find: 'isCutOff ? basename(draft) : await',
     replace: 'await',
     tests: [[IN_S3, 'has no room']],
@@ -362,7 +362,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'place of backups of another database used',
     promise: 'No service writes or removes anything in the place of the backups of another database.',
-    file: 'src/backup/place-mark.ts',
+    file: 'src/operations/backup/place-mark.ts',
     find: "    if ((await this.read()) !== id) throw foreignPlace(this.place, 'belongs to another database');\n",
     replace: '',
     tests: [[PLACES, 'refused to another before|find it empty|by hand in it']],
@@ -370,7 +370,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'place of backups that two have marked',
     promise: 'Of two databases that find a place of backups empty, one has it.',
-    file: 'src/backup/directory-mark.ts',
+    file: 'src/operations/backup/directory-mark.ts',
     find: 'await this.write(this.path, id).catch(',
     replace: 'await this.replace(id).catch(',
     tests: [[PLACES, 'has one owner when two databases find it empty']],
@@ -378,7 +378,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'restored copy has the id of the original',
     promise: 'A restored copy is another database: it cannot remove the backups of the original.',
-    file: 'src/backup/table-files.ts',
+    file: 'src/operations/backup/table-files.ts',
     find: "  'database_identity',\n",
     replace: '',
     tests: [[PLACES, 'is refused the place of the original']],
@@ -386,7 +386,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'unmarked place of backups taken by whoever is next',
     promise: 'A place that an earlier version has used goes to the database whose backups are there.',
-    file: 'src/backup/backup-places.ts',
+    file: 'src/operations/backup/backup-places.ts',
     find: '      await this.refuseForeignBackups(target, id);\n',
     replace: '',
     tests: [[PLACES, 'place of the original|never made a backup']],
@@ -394,7 +394,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'place of backups taken over while a run is under way',
     promise: 'A run whose place was taken over removes no backup there.',
-    file: 'src/admin/scheduled-backup.ts',
+    file: 'src/operations/admin/scheduled-backup.ts',
     find: '    await target.mark.expect(id); //',
     replace: '    //',
     tests: [[PLACES, 'while a run is under way']],
@@ -402,7 +402,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backups of the lost database removed',
     promise: 'A place that is taken over keeps the backups of the database that had it.',
-    file: 'src/admin/scheduled-backup.ts',
+    file: 'src/operations/admin/scheduled-backup.ts',
     find: 'target.prune(backupKeep, stamp, spared)',
     replace: 'target.prune(backupKeep, stamp)',
     tests: [[PLACES, 'that is taken over keeps']],
@@ -410,7 +410,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backups of the lost database removed when they name none',
     promise: 'A place that is taken over keeps the backups that an earlier version has made there.',
-    file: 'src/backup/backup-places.ts',
+    file: 'src/operations/backup/backup-places.ts',
     find: 'manifest?.database === undefined ? hasForeign :',
     replace: 'manifest?.database === undefined ? false :',
     tests: [[PLACES, 'earlier version that is taken over']],
@@ -418,7 +418,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: a place marked without a condition',
     promise: 'Of two databases that find a prefix in a bucket empty, one has it.',
-    file: 'src/backup/bucket-mark.ts',
+    file: 'src/operations/backup/bucket-mark.ts',
     find: 'if (await this.objects.putNew(MARK, id)) await SETTLING.wait();',
     replace: '',
     tests: [[PLACES, 'does not know the condition']],

@@ -4,10 +4,10 @@ const BATCHES = 'test/api/batches.spec.ts';
 const LIMITS = 'test/api/batch-limits.spec.ts';
 const RACES = 'test/invariants/batch-races.spec.ts';
 const READER = 'test/contract/cbor-maps.spec.ts';
-const UPLOAD = 'src/batches/batch-upload.ts';
-const DOWNLOAD = 'src/batches/batch-download.ts';
-const CONTROLLER = 'src/batches/batches.controller.ts';
-const MAPS = 'src/batches/cbor-maps.ts';
+const UPLOAD = 'src/domain/files/batches/batch-upload.ts';
+const DOWNLOAD = 'src/domain/files/batches/batch-download.ts';
+const CONTROLLER = 'src/domain/files/batches/batches.controller.ts';
+const MAPS = 'src/domain/files/batches/cbor-maps.ts';
 
 export const BATCH_MUTANTS = [
   {
@@ -42,7 +42,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'hashes of a batch not checked',
     promise: 'Each content of a batch has the hash that the client has given.',
-    file: 'src/batches/upload-item.ts',
+    file: 'src/domain/files/batches/upload-item.ts',
     find: "if (contentHash.toLowerCase() !== hash('sha256', content))",
     replace: "if (contentHash.toLowerCase() === hash('sha512', content))",
     tests: [[BATCHES, 'refuses bad items alone']],
@@ -134,7 +134,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'groups of a batch not announced',
     promise: 'The changes of a batch reach the other devices at once.',
-    file: 'src/files/change-publisher.ts',
+    file: 'src/domain/files/change-publisher.ts',
     find: 'if (kinds.length > 0) this.announce(workspaceId, { by: deviceId });',
     replace: 'if (kinds.length < 0) this.announce(workspaceId, { by: deviceId });',
     tests: [[LIMITS, 'is announced once for each group']],
@@ -166,7 +166,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'batch downloads without the access check',
     promise: 'A batch download reads only what its caller may read at that moment.',
-    file: 'src/batches/batches.queries.ts',
+    file: 'src/domain/files/batches/batches.queries.ts',
     find: 'WHERE EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = $1 AND ${access(6)})',
     replace: 'WHERE EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = $1 OR ${access(6)})',
     tests: [[RACES, 'reads nothing of a workspace']],
@@ -225,7 +225,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'misspelt conditions of a batch',
     promise: 'An upload whose condition is misspelt overwrites nothing.',
-    file: 'src/batches/upload-item.ts',
+    file: 'src/domain/files/batches/upload-item.ts',
     find: 'refuseUnknownMembers(map.keys(), MEMBERS);',
     replace: 'refuseUnknownMembers([], MEMBERS);',
     tests: [['test/api/batches.spec.ts', 'refuses an item with an unknown member']],

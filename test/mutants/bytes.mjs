@@ -15,7 +15,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'document quota of each workspace by itself',
     promise: 'All workspaces of an account share one quota.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: "ELSE ${heldByOwner(' AND o.id <> $1')} END",
     replace: 'ELSE 0 END',
     tests: [[USAGE, 'whatever workspace it goes to']],
@@ -23,7 +23,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'upload above the quota read first',
     promise: 'An upload that exceeds the quota is refused before its body is read.',
-    file: 'src/files/document-quota.ts',
+    file: 'src/domain/files/document-quota.ts',
     find: 'refuseAbove(size ?? 0);',
     replace: '',
     tests: [[USAGE, 'is refused before its body is read']],
@@ -31,7 +31,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'batch that is not held to the quota',
     promise: 'Each of the uploads that share a commit is checked against the quota.',
-    file: 'src/files/put-documents.sql',
+    file: 'src/domain/files/put-documents.sql',
     find: 'ELSIF p_held[w] + added_bytes[w] + u.size > p_quota THEN',
     replace: 'ELSIF p_held[w] + u.size > p_quota THEN',
     tests: [['test/invariants/group-commit.spec.ts', 'as one by one']],
@@ -39,7 +39,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'thinned bytes not given back',
     promise: 'What retention removes no longer counts towards the quota.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'document_bytes - (SELECT sum(size)::bigint FROM marked)',
     replace: 'document_bytes',
     tests: [[DOCUMENT_USAGE, 'gets back what retention thins out']],
@@ -47,7 +47,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'trash read through all files',
     promise: 'A page of the trash reads only the rows that it returns, however many live files there are.',
-    file: 'src/sync/sync.queries.ts',
+    file: 'src/domain/sync/sync.queries.ts',
     find: "filesPage('is_deleted', TRASHED_FILE)",
     replace: "filesPage('is_deleted IS NOT FALSE', TRASHED_FILE)",
     tests: [['test/api/trash.spec.ts', 'by its index alone']],
@@ -55,7 +55,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'reserve of the disk taken',
     promise: 'No upload is accepted while the disk has no more free space than its reserve.',
-    file: 'src/storage/free-space.ts',
+    file: 'src/platform/storage/free-space.ts',
     find: 'if (!this.hasRoom) throw this.refused();',
     replace: '',
     tests: [[RESERVE, 'takes no file, asset, note or checkpoint']],
@@ -63,7 +63,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'chunk let through while the disk is looked at',
     promise: 'Uploads in flight stop at the reserve of the disk, however many there are.',
-    file: 'src/storage/free-space.ts',
+    file: 'src/platform/storage/free-space.ts',
     find: 'if (!this.isFresh) await this.look();',
     replace: 'if (!this.isFresh) return void this.look();',
     tests: [[RESERVE, 'also when all of them send one at once']],
@@ -71,7 +71,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'checkpoints beside the reserve',
     promise: 'No upload is accepted while the disk has no more free space than its reserve.',
-    file: 'src/checkpoints/checkpoints.service.ts',
+    file: 'src/domain/checkpoints/checkpoints.service.ts',
     find: 'this.space.during(() => this.database.workspaceTransaction(workspaceId, insert))',
     replace: 'this.database.workspaceTransaction(workspaceId, insert)',
     tests: [[RESERVE, 'takes no file, asset, note or checkpoint']],
@@ -79,7 +79,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes that come in do not count on the disk',
     promise: 'Uploads in flight do not use the reserve of the disk.',
-    file: 'src/storage/free-space.ts',
+    file: 'src/platform/storage/free-space.ts',
     find: 'if (this.hasStore) this.underWay += arriving = bytes - inRows;',
     replace: '',
     tests: [[RESERVE, 'is kept under forty uploads']],
@@ -87,7 +87,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'silent uploads count on the disk',
     promise: 'An upload whose client is silent takes nothing of the reserve of the disk.',
-    file: 'src/storage/free-space.ts',
+    file: 'src/platform/storage/free-space.ts',
     find: 'this.underWay -= counted;\n        counted = 0;',
     replace: 'void counted;',
     tests: [[RESERVE, 'and not while the client is silent']],
@@ -95,7 +95,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'row first, bytes second',
     promise: 'No version is acknowledged before its bytes are durable.',
-    file: 'src/storage/blobs.ts',
+    file: 'src/platform/storage/blobs.ts',
     find: 'await main.put(blobKey(workspaceId, id), body);',
     replace: `const all: Buffer[] = [];
       for await (const chunk of body) all.push(chunk);
@@ -107,7 +107,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes that no row has announced',
     promise: 'The sweeper finds everything that a crash leaves in the store.',
-    file: 'src/storage/blobs.ts',
+    file: 'src/platform/storage/blobs.ts',
     find: 'await this.stageRow(workspaceId, id);',
     replace: '',
     also: [
@@ -122,7 +122,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'upload to the disk held whole',
     promise: 'Memory use does not grow with the size of a file on disk.',
-    file: 'src/storage/disk-blob-store.ts',
+    file: 'src/platform/storage/disk-blob-store.ts',
     find: 'await writeDurably(draft, chunks, await',
     replace: `const all: Buffer[] = [];
       for await (const chunk of chunks) all.push(chunk);
@@ -132,7 +132,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'upload to S3 held whole',
     promise: 'Memory use does not grow with the size of a file in S3.',
-    file: 'src/storage/s3/s3-blob-store.ts',
+    file: 'src/platform/storage/s3/s3-blob-store.ts',
     find: 'await upload.send(chunks, this.partBytes);',
     replace: `const all: Buffer[] = [];
       for await (const chunk of chunks) all.push(chunk);
@@ -143,7 +143,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes removed of whatever was not acknowledged',
     promise: 'An upload that may have been committed keeps its bytes.',
-    file: 'src/storage/blobs.ts',
+    file: 'src/platform/storage/blobs.ts',
     find: 'if (!(await this.markForDeletion(workspaceId, id, lease)) || !lease.holds()) return;',
     replace: '',
     faultIs500: true,
@@ -152,7 +152,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'live blob marked for deletion by its own upload',
     promise: 'A committed blob stays live, whatever the upload returned.',
-    file: 'src/storage/blobs.queries.ts',
+    file: 'src/platform/storage/blobs.queries.ts',
     find: 'WHERE b.size IS NULL\n       RETURNING id',
     replace: 'RETURNING id',
     faultIs500: true,
@@ -161,7 +161,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'bytes of an upload that was taken for dead',
     promise: 'Unreferenced blobs are deleted, even if their workspace was deleted before.',
-    file: 'src/storage/blobs.queries.ts',
+    file: 'src/platform/storage/blobs.queries.ts',
     find: 'NOT EXISTS (SELECT 1 FROM workspace) OR EXISTS',
     replace: 'EXISTS',
     tests: [['test/invariants/blob-sweep.spec.ts', 'that was taken for dead before']],
@@ -169,7 +169,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'answer begun before its first byte is there',
     promise: 'A blob that cannot be read is a 503, not an answer that breaks off.',
-    file: 'src/storage/blobs.ts',
+    file: 'src/platform/storage/blobs.ts',
     find: "await once(stream, 'readable');",
     replace: 'await Promise.resolve(once);',
     faultIs500: true,
@@ -178,7 +178,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'hash of a body is not compared',
     promise: 'A body that does not match its hash is refused.',
-    file: 'src/files/files.service.ts',
+    file: 'src/domain/files/files.service.ts',
     find: 'if (blob.sha256 !== upload.contentHash) {',
     replace: 'if (blob.sha256.length !== upload.contentHash.length) {',
     tests: [['test/api/files.spec.ts', 'with another hash is 400']],
@@ -186,7 +186,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'versions do not count as references to blobs',
     promise: 'A blob of a version is never swept.',
-    file: 'src/storage/blobs.queries.ts',
+    file: 'src/platform/storage/blobs.queries.ts',
     find: "['versions', 'assets'] as const",
     replace: "['assets'] as const",
     tests: [['test/invariants/rows-check.spec.ts', 'are listed']],
@@ -194,7 +194,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'row of a workspace removed while a blob is staged',
     promise: 'No row of a purged workspace is left behind.',
-    file: 'src/storage/blobs.queries.ts',
+    file: 'src/platform/storage/blobs.queries.ts',
     find: ' WHERE w.id = $1 FOR KEY SHARE',
     replace: ' WHERE w.id = $1',
     tests: [['test/invariants/staged-meanwhile.spec.ts', 'lets no blob be staged']],
@@ -202,7 +202,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'head without its blob',
     promise: 'A restored version is what a download returns.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'SET blob_id = source.blob_id, content_hash',
     replace: 'SET content_hash',
     tests: [['test/api/versions.spec.ts', 'restore']],
@@ -210,7 +210,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper claims without looking for references',
     promise: 'A referenced blob is never swept.',
-    file: 'src/storage/blobs.queries.ts',
+    file: 'src/platform/storage/blobs.queries.ts',
     find: 'WHERE ${OF_IDS} AND ${UNREFERENCED}\n       RETURNING',
     replace: 'WHERE ${OF_IDS}\n       RETURNING',
     tests: [[SWEEP, 'what is referred to is never swept']],
@@ -218,7 +218,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper takes what another has claimed',
     promise: 'A blob is removed once, however many sweepers run.',
-    file: 'src/storage/blobs.queries.ts',
+    file: 'src/platform/storage/blobs.queries.ts',
     find: '`(${alias}.claimed_until IS NULL OR ${alias}.claimed_until <= ${now})`',
     replace: '`(${alias}.claimed_until IS NULL OR ${now}::timestamptz IS NOT NULL)`',
     tests: [[SWEEP, 'also when one instance is slow']],
@@ -226,7 +226,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper does not wait for uploads under way',
     promise: 'An upload has half an hour before it is considered abandoned.',
-    file: 'src/storage/blob-sweeper.ts',
+    file: 'src/platform/storage/blob-sweeper.ts',
     find: 'export const STAGED_FOR_MS = 30 * 60_000;',
     replace: 'export const STAGED_FOR_MS = 20 * 60_000;',
     tests: [[SWEEP, 'is left alone for half an hour']],
@@ -234,7 +234,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'move takes the bytes of what was marked for deletion meanwhile',
     promise: 'A blob that is deleted during a move is not recreated by the move.',
-    file: 'src/storage/blob-mover.ts',
+    file: 'src/platform/storage/blob-mover.ts',
     find: ".update({ workspaceId, id, location, state: 'live' }, { location: to, bytes });",
     replace: '.update({ workspaceId, id }, { location: to, bytes });',
     tests: [[MOVE, 'deleted while it is copied']],
@@ -242,7 +242,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'move writes over what is whole at its target',
     promise: 'Complete bytes at the target of a move are never overwritten.',
-    file: 'src/storage/blob-mover.ts',
+    file: 'src/platform/storage/blob-mover.ts',
     find: 'if (found === row.size && (await hasWhole(store, row))) return true;',
     replace: '',
     tests: [[MOVE, 'was restored from before a move']],
@@ -250,7 +250,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'move deletes what it did not write',
     promise: 'A move that fails removes only its own copy.',
-    file: 'src/storage/orphaned-copies.ts',
+    file: 'src/platform/storage/orphaned-copies.ts',
     find: "if (written === 'nothing') {",
     replace: "if (written === 'nothing' && !copy) {",
     tests: [[MOVE, 'was restored from before a move']],
@@ -258,7 +258,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'last copy is swept',
     promise: 'A copy is swept only if the location in the row has the bytes.',
-    file: 'src/storage/orphaned-copies.ts',
+    file: 'src/platform/storage/orphaned-copies.ts',
     find: 'if (named === null) return true;',
     replace: 'if (named === null || size !== null) return true;',
     tests: [[DOCTOR, 'never swept while']],
@@ -266,7 +266,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'sweeper goes on after its claim',
     promise: 'A sweeper whose claim has expired removes nothing.',
-    file: 'src/storage/orphaned-copies.ts',
+    file: 'src/platform/storage/orphaned-copies.ts',
     find: '(await this.isSpare(copy)) && lease.holds();',
     replace: 'this.isSpare(copy);',
     faultIs500: true,
@@ -275,7 +275,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'doctor deletes what a move has taken meanwhile',
     promise: 'The doctor removes no bytes that a move is using.',
-    file: 'src/storage/orphans-check.ts',
+    file: 'src/platform/storage/orphans-check.ts',
     find: 'if (await this.orphanedCopies.markForDeletion(orphan, now)) orphans.push(orphan);',
     replace: `{
         await (await this.stores.at(orphan.location)).delete(blobKey(orphan.workspaceId, orphan.id));
@@ -286,7 +286,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'doctor looks only where a row points',
     promise: 'Bytes that are complete in another store of the database are not reported as lost.',
-    file: 'src/storage/blob-stores.ts',
+    file: 'src/platform/storage/blob-stores.ts',
     find: "if (await this.isDiskOurs()) await this.at('disk');",
     replace: '',
     tests: [[DOCTOR, 'on a disk without a row']],
@@ -294,7 +294,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'quota read, then written',
     promise: 'An upload never takes an account above its quota.',
-    file: 'src/assets/assets.queries.ts',
+    file: 'src/domain/assets/assets.queries.ts',
     find: 'AND NOT locked AND used_bytes + $2 <= addon_bytes + $3',
     replace:
       'AND NOT locked AND (SELECT a.used_bytes + $2 <= a.addon_bytes + $3 FROM storage_accounts a WHERE a.user_id = $1)',
@@ -303,7 +303,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'asset deleted twice is given back twice',
     promise: 'Usage is the sum of what is stored.',
-    file: 'src/assets/assets.service.ts',
+    file: 'src/domain/assets/assets.service.ts',
     find: 'this.remove(tx, workspaceId, await lockWorkspace(tx, workspaceId), tokens),',
     replace: `this.remove(tx, workspaceId, (await tx.manager.query('SELECT user_id FROM workspaces WHERE id = $1', [workspaceId]))[0].user_id, tokens),`,
     also: [
@@ -323,7 +323,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'idempotency key of every workspace',
     promise: 'An Idempotency-Key belongs to one workspace.',
-    file: 'src/assets/assets.queries.ts',
+    file: 'src/domain/assets/assets.queries.ts',
     find: 'WHERE workspace_id = $1 AND key = $3::text AND created_at > $4',
     replace: 'WHERE key = $3::text AND created_at > $4 LIMIT 1',
     tests: [['test/api/assets-idempotency.spec.ts']],
@@ -331,7 +331,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'idempotency key a moment too long',
     promise: 'A key is valid for 24 hours, excluding the last instant.',
-    file: 'src/assets/assets.queries.ts',
+    file: 'src/domain/assets/assets.queries.ts',
     find: 'AND key = $3::text AND created_at > $4',
     replace: 'AND key = $3::text AND created_at >= $4',
     tests: [['test/api/assets-idempotency.spec.ts']],
@@ -339,7 +339,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'repeated upload is a conflict with itself',
     promise: 'An upload that is repeated with its key gets the same answer as the first one.',
-    file: 'src/assets/asset-uploads.ts',
+    file: 'src/domain/assets/asset-uploads.ts',
     find: "if (state?.tokenOfKey === token) return 'replay';",
     replace: '',
     tests: [['test/api/assets-idempotency.spec.ts']],
@@ -347,7 +347,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'asset lands in a deleted workspace',
     promise: 'No upload in flight recreates a deleted workspace.',
-    file: 'src/assets/asset-uploads.ts',
+    file: 'src/domain/assets/asset-uploads.ts',
     find: '!workspace || workspace.isDeleted ||',
     replace: '!workspace ||',
     tests: [['test/api/assets-upload.spec.ts', 'when its workspace is deleted meanwhile']],
@@ -355,7 +355,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'file lands in a deleted workspace',
     promise: 'No upload in flight adds a file to a deleted workspace.',
-    file: 'src/files/put-documents.sql',
+    file: 'src/domain/files/put-documents.sql',
     find: 'WHERE w.id = p_workspace AND w.deleted_at IS NULL FOR NO KEY UPDATE;',
     replace: 'WHERE w.id = p_workspace FOR NO KEY UPDATE;',
     tests: [[INTERLEAVINGS, 'writes nothing: alone']],

@@ -8,7 +8,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a code of the second factor works again',
     promise: 'No code of a second factor works twice.',
-    file: 'src/auth/factors/second-factors.ts',
+    file: 'src/domain/auth/factors/second-factors.ts',
     find: 'verified: true, lastStep: LessThan(step)',
     replace: 'verified: true',
     tests: [[FACTORS, 'accepts no code twice']],
@@ -16,7 +16,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a backup code works again',
     promise: 'No backup code works twice.',
-    file: 'src/auth/auth.queries.ts',
+    file: 'src/domain/auth/auth.queries.ts',
     find: 'SET backup_codes = array_remove(backup_codes, $2)',
     replace: 'SET backup_codes = backup_codes',
     tests: [[FACTORS, 'each backup code once']],
@@ -24,7 +24,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'wrong codes are not counted',
     promise: 'An account allows five wrong codes in a quarter of an hour.',
-    file: 'src/auth/wrong-passwords.ts',
+    file: 'src/domain/auth/wrong-passwords.ts',
     find: 'const WRONG_CODES = { most: 5,',
     replace: 'const WRONG_CODES = { most: 5_000,',
     tests: [[FACTORS, 'ends with 429 after five wrong codes']],
@@ -32,7 +32,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a sign-in that waits for the code outlives a change of the password',
     promise: 'A sign-in does not outlive the password that it began with.',
-    file: 'src/auth/access-endings.ts',
+    file: 'src/domain/auth/access-endings.ts',
     find: 'await endPendingSignIns(tx.manager.getRepository(AuthVerification), userId);\n    const [ended]',
     replace: 'const [ended]',
     tests: [[FACTORS, 'ends with a change of the password']],
@@ -40,7 +40,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'the password alone makes a network known',
     promise: 'A sign-in leaves no trace before its second factor.',
-    file: 'src/auth/sign-in-passwords.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: 'if (request.isSignIn && proven.needsFactor) return false;',
     replace: '',
     tests: [[FACTORS, 'leaves sessions and known networks alone']],
@@ -48,7 +48,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'any signed cookie passes as a sign-in that waits',
     promise: 'Only the cookie of a sign-in that waits identifies one.',
-    file: 'src/auth/factors/factor-sign-in.ts',
+    file: 'src/domain/auth/factors/factor-sign-in.ts',
     find: '!identifier || !PENDING_SIGN_IN.test(identifier)',
     replace: '!identifier',
     tests: [[FACTORS, 'a sign-in with a second factor']],
@@ -56,7 +56,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a stolen session changes the second factor',
     promise: 'A change of a factor needs a recent sign-in.',
-    file: 'src/auth/factors/factor-actions.ts',
+    file: 'src/domain/auth/factors/factor-actions.ts',
     find: "if (!(await this.recentSignIn.isRecent(session.id))) throw new Forbidden('recent sign-in required');",
     replace: '',
     tests: [[FACTORS, 'needs the password once the sign-in is not recent']],
@@ -64,7 +64,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'the handoff signs the browser out before the code',
     promise: 'A browser stays signed in until another account has given its code.',
-    file: 'src/auth/browser-sessions.ts',
+    file: 'src/domain/auth/browser-sessions.ts',
     find: 'cookies: cookies.filter(isPending)',
     replace: 'cookies',
     tests: [[PAGES, 'stays signed in until the code']],
@@ -72,7 +72,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'passkeys without user verification are accepted',
     promise: 'A passkey counts as two factors, so its user is verified.',
-    file: 'src/auth/passkeys/passkey-plugin.ts',
+    file: 'src/domain/auth/passkeys/passkey-plugin.ts',
     find: "if (!verification.authenticationInfo.userVerified) throw faultOf('NOT_VERIFIED');",
     replace: '',
     tests: [[PASSKEYS, 'no user verification']],
@@ -80,12 +80,12 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a new passkey begins a session',
     promise: 'Adding a passkey begins no session: nobody has signed in with it yet.',
-    file: 'src/auth/passkeys/passkey-plugin.ts',
+    file: 'src/domain/auth/passkeys/passkey-plugin.ts',
     find: 'isRecent, addsNoSession]',
     replace: 'isRecent]',
     also: [
       {
-        file: 'src/auth/identity.provider.ts',
+        file: 'src/domain/auth/identity.provider.ts',
         find: 'mayBeginSession === false',
         replace: 'mayBeginSession === undefined',
       },
@@ -95,7 +95,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a passkey leaves its network unknown',
     promise: 'A sign-in with a passkey is told from a new network, and makes it known.',
-    file: 'src/auth/sign-in-passwords.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: 'if (request?.hasFactor) await this.noteNetwork(session, request);',
     replace: '',
     tests: [[PASSKEYS, 'makes its network known']],
@@ -103,7 +103,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a session lists the tokens of the others',
     promise: 'A stolen session does not open the other sessions of its user.',
-    file: 'src/auth/session-list-plugin.ts',
+    file: 'src/domain/auth/session-list-plugin.ts',
     find: 'one.id === session.session.id ? one : { ...one, token: one.id }',
     replace: 'one',
     tests: [['test/api/identity.spec.ts', 'lists sessions for a day']],
@@ -111,7 +111,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'the last way to sign in can be removed',
     promise: 'A user can always sign in.',
-    file: 'src/auth/passkeys/passkeys.ts',
+    file: 'src/domain/auth/passkeys/passkeys.ts',
     find: 'if (!(await this.hasAnotherWay(tx, userId, id))) return false;',
     replace: 'await this.hasAnotherWay(tx, userId, id);',
     tests: [[PASSKEYS, 'does not remove the last way']],

@@ -10,7 +10,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'restore without the lock of its log',
     promise: 'Each restore creates one version and one change, however many run at once.',
-    file: 'src/files/versions.service.ts',
+    file: 'src/domain/files/versions.service.ts',
     find: 'await lockLog(tx, workspaceId);',
     replace: 'void lockLog;',
     faultIs500: true,
@@ -19,7 +19,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'restore does not wake a deleted file',
     promise: 'A restored path is live again.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'is_deleted = false, updated_at = $6',
     replace: 'updated_at = $6',
     tests: [['test/api/versions.spec.ts', 'makes a deleted path live again']],
@@ -27,7 +27,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'versions under the wrong path',
     promise: 'A version is found only under its own path.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'WHERE f.workspace_id = $1 AND f.path_hash = sha256($2::text::bytea) AND v.id = $3`,\n    true,\n  ),\n\n  /**\n   * Makes',
     replace:
       'WHERE f.workspace_id = $1 AND $2::text IS NOT NULL AND v.id = $3`,\n    true,\n  ),\n\n  /**\n   * Makes',
@@ -44,7 +44,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'projection loses the change at its cursor',
     promise: 'A projection equals the result of folding the log up to its cursor.',
-    file: 'src/checkpoints/checkpoints.queries.ts',
+    file: 'src/domain/checkpoints/checkpoints.queries.ts',
     find: 'FROM {changes} WHERE workspace_id = $1 AND cursor > $2 AND cursor <= $3',
     replace: 'FROM {changes} WHERE workspace_id = $1 AND cursor > $2 AND cursor < $3',
     tests: [['test/invariants/projections.spec.ts']],
@@ -52,7 +52,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'projection plans for all that its connection does',
     promise: 'A setting that one request makes for its statements applies to no other request.',
-    file: 'src/checkpoints/checkpoints.queries.ts',
+    file: 'src/domain/checkpoints/checkpoints.queries.ts',
     find: "set_config('enable_nestloop', 'off', true)",
     replace: "set_config('enable_nestloop', 'off', false)",
     tests: [['test/invariants/server-settings.spec.ts', 'stay in their own']],
@@ -60,7 +60,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'projection of a compacted log',
     promise: 'A log that has been compacted has no projections.',
-    file: 'src/checkpoints/projections.ts',
+    file: 'src/domain/checkpoints/projections.ts',
     find: 'if (compactionFloor === null) return;',
     replace: 'if (!compactionFloor) return;',
     tests: [['test/api/checkpoints.spec.ts', 'a compacted log']],
@@ -68,7 +68,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention: 24 hours less a moment',
     promise: 'A version of exactly 24 hours is kept.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'WHEN created_at >= $3::timestamptz THEN NULL',
     replace: 'WHEN created_at > $3::timestamptz THEN NULL',
     tests: [[RULE, PAIRS]],
@@ -76,7 +76,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention: 7 days less a moment',
     promise: 'For up to 7 days, the newest version of each hour is kept.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'WHEN created_at >= $4::timestamptz THEN newest_of_hour',
     replace: 'WHEN created_at > $4::timestamptz THEN newest_of_hour',
     tests: [[RULE, PAIRS]],
@@ -84,7 +84,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention: 30 days less a moment',
     promise: 'For up to 30 days, the newest version of each day is kept.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'WHEN created_at >= $5::timestamptz THEN newest_of_day',
     replace: 'WHEN created_at > $5::timestamptz THEN newest_of_day',
     tests: [[RULE, PAIRS]],
@@ -92,7 +92,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention goes by the clock of the database',
     promise: 'Hours, days and weeks are counted in UTC.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: "date_trunc('day', created_at, 'UTC') AS day",
     replace: "date_trunc('day', created_at) AS day",
     tests: [[RULE, 'the statement does what the rule says']],
@@ -100,7 +100,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention takes what a checkpoint pins',
     promise: 'A version that a checkpoint pins is kept.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'WHERE f.version <> v.version AND (mark.cursor IS NULL OR v.change_cursor < (',
     replace: 'WHERE f.version <> v.version AND (true OR mark.cursor IS NULL OR v.change_cursor < (',
     tests: [[RETENTION, 'pinned versions|takes neither current nor pinned']],
@@ -108,7 +108,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention takes what is current',
     promise: 'The current version of a file is kept, even if an earlier plan would remove it.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'WHERE f.version <> v.version AND (',
     replace: 'WHERE f.version IS NOT NULL AND (',
     tests: [[RETENTION, 'takes neither current nor pinned']],
@@ -116,7 +116,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention decides without the lock',
     promise: 'No pin is lost and no version lacks its bytes, whatever runs at the same time.',
-    file: 'src/retention/locked-thinning.ts',
+    file: 'src/domain/retention/locked-thinning.ts',
     find: 'await lockLog(tx, workspaceId);',
     replace: 'void lockLog;',
     tests: [[RACES]],
@@ -124,7 +124,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'checkpoint reads the head without the lock',
     promise: 'A version that a checkpoint pins is kept from the moment the checkpoint is created.',
-    file: 'src/checkpoints/checkpoints.service.ts',
+    file: 'src/domain/checkpoints/checkpoints.service.ts',
     find: 'const { headCursor } = await lockLog(tx, workspaceId);',
     replace: `const [{ headCursor }] = await tx.run<{ headCursor: number }>(
         { name: 'mutant.head', text: 'SELECT head_cursor AS "headCursor" FROM workspaces WHERE id = $1' },
@@ -135,7 +135,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'bytes that a restored version shares are marked for deletion',
     promise: 'Bytes are deleted with the last version that refers to them.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: '              ORDER BY blob_id LIMIT 1) IS NULL',
     replace: '              ORDER BY blob_id LIMIT 0) IS NULL',
     tests: [
@@ -147,7 +147,7 @@ export const HISTORY_MUTANTS = [
     name: 'thinning trusts the statistics',
     promise:
       'A thinning batch reads only the rows that it needs, however much the workspace has grown since the last ANALYZE.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'WHERE workspace_id = $1 AND id BETWEEN v.file_id AND v.file_id ORDER BY id LIMIT 1',
     replace: 'WHERE workspace_id = $1 AND id = v.file_id LIMIT 1',
     tests: [[RETENTION, 'reads what it takes']],
@@ -155,7 +155,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'pin looked for in the whole log of its file',
     promise: 'A thinning batch reads only the rows that it needs, however long the log of a file is.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'v.file_id AND cursor <= mark.cursor',
     replace: 'v.file_id AND cursor > v.change_cursor AND cursor <= mark.cursor',
     tests: [[RETENTION, 'reads what it takes']],
@@ -163,7 +163,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'bytes go an hour early',
     promise: 'The bytes of thinned versions are kept for 24 hours.',
-    file: 'src/retention/locked-thinning.ts',
+    file: 'src/domain/retention/locked-thinning.ts',
     find: 'const GRACE_MS = 24 * 60 * 60_000;',
     replace: 'const GRACE_MS = 23 * 60 * 60_000;',
     tests: [[RETENTION, 'go 24 hours after the thinning']],
@@ -171,7 +171,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention believes any clock',
     promise: 'A clock that jumps a year ahead does not thin everything.',
-    file: 'src/retention/retention.service.ts',
+    file: 'src/domain/retention/retention.service.ts',
     find: 'const asOf = now > furthest ? furthest : now;',
     replace: 'const asOf = now;',
     tests: [['test/invariants/retention-jobs.spec.ts', 'after a jump by a year']],
@@ -179,7 +179,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a border that is too late',
     promise: 'The nightly run removes exactly what the rule says, at every border of ages and buckets.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: "newest_of_day THEN ${after('hourly')}",
     replace: "newest_of_day THEN ${after('daily')}",
     tests: [[QUEUE, 'leaves what the rule says']],
@@ -187,7 +187,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: changes are not read',
     promise: 'The nightly run looks at files that have got another version.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'WHERE workspace_id = $1 AND cursor > $2 ORDER BY cursor LIMIT $3',
     replace: 'WHERE workspace_id = $1 AND cursor > $2 + 1 ORDER BY cursor LIMIT $3',
     tests: [[QUEUE, 'leaves what the rule says']],
@@ -195,7 +195,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a deleted checkpoint is not noted',
     promise: 'Versions are thinned in the night after the last checkpoint that pins them is deleted.',
-    file: 'src/checkpoints/checkpoints.queries.ts',
+    file: 'src/domain/checkpoints/checkpoints.queries.ts',
     find: 'ON CONFLICT (workspace_id) DO UPDATE SET has_unpinned = true',
     replace: 'ON CONFLICT (workspace_id) DO NOTHING',
     tests: [[QUEUE, 'leaves what the rule says|when a checkpoint has been deleted']],
@@ -203,7 +203,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a file that becomes due meanwhile is forgotten',
     promise: 'A file leaves the queue only when it has not become due again while a run looked at it.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'q.revision = next.revision AND next.due_at IS NULL',
     replace: 'next.due_at IS NULL',
     tests: [[QUEUE, 'stays in the queue']],
@@ -211,7 +211,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a pin of another run is kept',
     promise: 'No pin outlives its checkpoint, whatever runs at the same time.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'AND (is_pinned OR due_at < $2)',
     replace: 'AND is_pinned',
     tests: [[QUEUE, 'loses a pin']],
@@ -219,7 +219,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention queue: a plan under another rule is used',
     promise: 'What was planned under another rule is planned again.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'm.workspace_id = w.id AND m.rule = $2',
     replace: 'm.workspace_id = w.id AND $2 IS NOT NULL',
     tests: [[QUEUE, 'leaves what the rule says']],
@@ -227,7 +227,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'retention visits every workspace',
     promise: 'A workspace in which nothing is due costs nothing but the look at its row.',
-    file: 'src/retention/retention.queries.ts',
+    file: 'src/domain/retention/retention.queries.ts',
     find: 'm.cursor <> w.head_cursor OR',
     replace: 'm.cursor <= w.head_cursor OR',
     tests: [[QUEUE, 'at no workspace']],
@@ -243,7 +243,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'purge begins with the first step again',
     promise: 'The purge of a workspace does not pass the rows that it has deleted.',
-    file: 'src/workspaces/workspace-purge.ts',
+    file: 'src/domain/workspaces/workspace-purge.ts',
     find: 'this.reached.set(workspaceId, index);',
     replace: '',
     tests: [['test/invariants/purge-order.spec.ts', 'begins each batch']],
@@ -251,7 +251,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'purge stays at the step that fails',
     promise: 'The purge of a workspace finds all rows, whenever they were written.',
-    file: 'src/workspaces/workspace-purge.ts',
+    file: 'src/domain/workspaces/workspace-purge.ts',
     find: 'this.reached.delete(workspaceId);',
     replace: '',
     tests: [['test/invariants/purge-order.spec.ts', 'written below']],
@@ -259,7 +259,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'purge leaves tokens on nodes',
     promise: 'No row of a purged workspace is left behind.',
-    file: 'src/access-tokens/access-tokens.module.ts',
+    file: 'src/domain/auth/access-tokens/access-tokens.module.ts',
     find: 'purge.addStep(async (workspaceId) => (await tokens.delete({ workspaceId })).affected ?? 0);',
     replace: '',
     tests: [['test/invariants/purge-order.spec.ts', 'no foreign key does so']],
@@ -267,7 +267,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'small summary reads the log before it',
     promise: 'A summary of a small window costs what the window costs.',
-    file: 'src/checkpoints/projections.ts',
+    file: 'src/domain/checkpoints/projections.ts',
     find: 'const isByKey = (from: number, to: number): boolean => (to - from) * LOOKUP_COST < from;',
     replace:
       'const isByKey = (from: number, to: number): boolean => (to - from) * LOOKUP_COST < from - 1_000_000;',
@@ -276,7 +276,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'small summary: what is before the window counts as deleted',
     promise: 'A file that existed before a window is modified, not created.',
-    file: 'src/checkpoints/checkpoints.queries.ts',
+    file: 'src/domain/checkpoints/checkpoints.queries.ts',
     find: 'ORDER BY before.file_id, before.cursor DESC LIMIT 1',
     replace: 'ORDER BY before.file_id, before.cursor LIMIT 1',
     tests: [['test/invariants/projections.spec.ts']],

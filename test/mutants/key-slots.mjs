@@ -1,7 +1,7 @@
 // Faults in the routes that store key slots.
 
 const SLOTS = 'test/api/key-slots.spec.ts';
-const SERVICE = 'src/key-slots/key-slots.service.ts';
+const SERVICE = 'src/domain/workspaces/key-slots/key-slots.service.ts';
 
 export const KEY_SLOT_MUTANTS = [
   {
@@ -31,7 +31,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'slots that no reader opens',
     promise: 'No slot is stored that a reader must refuse.',
-    file: 'src/key-slots/key-slots.dto.ts',
+    file: 'src/domain/workspaces/key-slots/key-slots.dto.ts',
     find: 'return isKind(kind) && kdfFault(kind, kdf) === undefined;',
     replace: "return isKind(kind) && (kdfFault(kind, kdf) === undefined || typeof kdf === 'object');",
     tests: [[SLOTS, 'is 400 for a kdf that readers refuse']],
@@ -39,7 +39,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'wrapped keys of any length',
     promise: 'No slot is stored whose wrapped key has another length than 93 bytes.',
-    file: 'src/automation/key-slot-crypto.ts',
+    file: 'src/domain/automation/key-slot-crypto.ts',
     find: 'const WRAPPED_KEY = /^[A-Za-z0-9+/]{124}$/;',
     replace: 'const WRAPPED_KEY = /^[A-Za-z0-9+/]{4,124}$/;',
     tests: [[SLOTS, 'a wrappedKey of 3 bytes']],
@@ -47,7 +47,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'key slots written without the lock',
     promise: 'Two devices that delete each other’s key slots leave one.',
-    file: 'src/workspaces/workspaces.queries.ts',
+    file: 'src/domain/workspaces/workspaces.queries.ts',
     find: 'FROM {workspaces} WHERE id = $1 FOR NO KEY UPDATE`',
     replace: 'FROM {workspaces} WHERE id = $1`',
     tests: [[SLOTS, 'never delete the last slot|never exceed the caps']],
@@ -79,7 +79,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'key slots survive their workspace',
     promise: 'A deleted workspace takes its key slots with it.',
-    file: 'src/key-slots/key-slots.module.ts',
+    file: 'src/domain/workspaces/key-slots/key-slots.module.ts',
     find: 'purge.addStep((workspaceId) => keySlots.purge(workspaceId));',
     replace: 'purge.addStep(async () => Promise.resolve(keySlots ? 0 : 1));',
     tests: [[SLOTS, 'takes its slots with it']],
@@ -87,7 +87,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'an export with the proof of its vaults',
     promise: 'An export and a session are not enough to replace the key slots of a vault.',
-    file: 'src/export/workspace-export.ts',
+    file: 'src/domain/accounts/export/workspace-export.ts',
     find: 'encryptionSalt: workspace.encryptionSalt,',
     replace: 'encryptionSalt: workspace.encryptionSalt, verificationHash: workspace.verificationHash,',
     tests: [['test/api/export.spec.ts', 'has no proof of knowledge']],

@@ -7,7 +7,7 @@ export const KEY_MUTANTS = [
   {
     name: 'weak parameters',
     promise: 'A service cannot have a password derived so cheaply that it can be guessed.',
-    file: 'src/automation/key-slot-kdf.ts',
+    file: 'src/domain/automation/key-slot-kdf.ts',
     find: "if (value < least) throw new KdfRefused('too weak');",
     replace: '',
     tests: [[CRYPTO, 'refuses parameters of a password, before any work']],
@@ -15,7 +15,7 @@ export const KEY_MUTANTS = [
   {
     name: 'expensive parameters',
     promise: 'A service cannot stop a client with parameters that take all its memory or hours.',
-    file: 'src/automation/key-slot-kdf.ts',
+    file: 'src/domain/automation/key-slot-kdf.ts',
     find: "if (value > most) throw new KdfRefused('too expensive');",
     replace: 'if (value > 2 * most) throw new KdfRefused(`too expensive`);',
     tests: [[CRYPTO, 'refuses parameters of a password, before any work']],
@@ -23,7 +23,7 @@ export const KEY_MUTANTS = [
   {
     name: 'parameters are checked after the work',
     promise: 'Parameters outside the bounds are refused before any work is done.',
-    file: 'src/automation/key-slot-kdf.ts',
+    file: 'src/domain/automation/key-slot-kdf.ts',
     find: 'const checked = checkPasswordKdf(kdf);',
     replace: `const given = kdf as { name: unknown; iterations: number };
   if (given?.name === 'pbkdf2-sha256' && given.iterations > 0 && given.iterations < 600_000)
@@ -34,7 +34,7 @@ export const KEY_MUTANTS = [
   {
     name: 'slots are not bound to their place',
     promise: 'A wrapped key of another workspace or slot does not open.',
-    file: 'src/automation/key-slot-crypto.ts',
+    file: 'src/domain/automation/key-slot-crypto.ts',
     find: 'openEnvelope(key, wrapped, associatedWith(place))',
     replace: 'openEnvelope(key, wrapped, associatedWith({ ...place, slotId: place.workspaceId }))',
     also: [
@@ -49,7 +49,7 @@ export const KEY_MUTANTS = [
   {
     name: 'typing errors pass as recovery keys',
     promise: 'A typing error in a recovery key is told apart from the key of another vault.',
-    file: 'src/automation/recovery-key.ts',
+    file: 'src/domain/automation/recovery-key.ts',
     find: 'if (isRight) return key;',
     replace: 'if (isRight || bytes.length > 0) return key;',
     tests: [
@@ -60,7 +60,7 @@ export const KEY_MUTANTS = [
   {
     name: 'old passwords go on opening',
     promise: 'Once a vault has a password slot, its password of before opens no key session.',
-    file: 'src/automation/slot-keys.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: 'if (key) return key;\n    if (left === 0)',
     replace:
       'const old = key ?? (await this.derived(vault, password));\n    if (old) return old;\n    if (left === 0)',
@@ -69,7 +69,7 @@ export const KEY_MUTANTS = [
   {
     name: 'a recovery key locks the password out',
     promise: 'A vault of before opens with its password until that is replaced.',
-    file: 'src/automation/slot-keys.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: 'tried.length + left === 0',
     replace: 'slots.length === 0',
     tests: [[SESSIONS, 'after a recovery key and a passkey were added']],
@@ -77,7 +77,7 @@ export const KEY_MUTANTS = [
   {
     name: 'slots with another key open',
     promise: 'The key from a slot is checked against the verification hash of the workspace.',
-    file: 'src/automation/slot-keys.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: 'if (isMasterKey(key)) return key;',
     replace: 'if (isMasterKey(key) || key.length === 32) return key;',
     tests: [[SESSIONS, 'does not open with a slot that holds another key']],
@@ -86,7 +86,7 @@ export const KEY_MUTANTS = [
     name: 'requests without a budget',
     promise:
       'One request to open a key session holds a thread for two seconds at most, whatever the slots say.',
-    file: 'src/automation/slot-budget.ts',
+    file: 'src/domain/automation/slot-budget.ts',
     find: '(spent += cost) <= MOST_PER_REQUEST',
     replace: '(spent += cost) <= 10 * MOST_PER_REQUEST',
     tests: [[SESSIONS, 'ends at the budget']],
@@ -94,7 +94,7 @@ export const KEY_MUTANTS = [
   {
     name: 'slots without a budget',
     promise: 'One derivation holds a thread for a second at most.',
-    file: 'src/automation/slot-budget.ts',
+    file: 'src/domain/automation/slot-budget.ts',
     find: 'cost > MOST_PER_SLOT ? [] :',
     replace: 'cost > 10 * MOST_PER_SLOT ? [] :',
     tests: [[SESSIONS, 'is nothing for parameters outside']],
@@ -102,7 +102,7 @@ export const KEY_MUTANTS = [
   {
     name: 'the costliest slot first',
     promise: 'A costly slot does not keep the others from opening.',
-    file: 'src/automation/slot-budget.ts',
+    file: 'src/domain/automation/slot-budget.ts',
     find: 'one.cost - other.cost',
     replace: 'other.cost - one.cost',
     tests: [[SESSIONS, 'ends at the budget']],
@@ -110,7 +110,7 @@ export const KEY_MUTANTS = [
   {
     name: 'Argon2id beside the sign-ins',
     promise: 'Key sessions and sign-ins together need no more memory at once than sign-ins alone.',
-    file: 'src/automation/key-derivations.ts',
+    file: 'src/domain/automation/key-derivations.ts',
     find: "(name === 'argon2id' ? this.inMemorySlot(derive) : derive())",
     replace: "(name === 'argon2id' && !derive ? this.inMemorySlot(derive) : derive())",
     tests: [[SESSIONS, 'derive with Argon2id one at a time']],
@@ -118,7 +118,7 @@ export const KEY_MUTANTS = [
   {
     name: 'derivations without a queue',
     promise: 'Two derivations run at a time, one of a user.',
-    file: 'src/automation/key-derivations.ts',
+    file: 'src/domain/automation/key-derivations.ts',
     find: 'atOnce: 2,\n  waiting: 64,\n  perOwner: { atOnce: 1, waiting: 16 },',
     replace: 'atOnce: 200,\n  waiting: 64,\n  perOwner: { atOnce: 100, waiting: 16 },',
     tests: [[SESSIONS, 'derive two at a time']],
@@ -126,7 +126,7 @@ export const KEY_MUTANTS = [
   {
     name: 'Argon2id on the event loop',
     promise: 'Where Node.js has no Argon2id, a thread of its own derives it.',
-    file: 'src/automation/argon2id.ts',
+    file: 'src/domain/automation/argon2id.ts',
     find: 'const worker = new Worker(IN_WORKER, { eval: true, execArgv: [], workerData });',
     replace: `const end = Date.now() + 3_000;
     while (Date.now() < end);

@@ -1,12 +1,12 @@
 // Faults in the write model, the change log and what is read from it.
 
-const UPLOADS = 'src/files/put-documents.sql';
+const UPLOADS = 'src/domain/files/put-documents.sql';
 const SYNC = 'test/api/sync.spec.ts';
 const FILES = 'test/api/files.spec.ts';
 const RACES = 'test/invariants/write-races.spec.ts';
-const QUERIES = 'src/files/files.queries.ts';
+const QUERIES = 'src/domain/files/files.queries.ts';
 const SHARED = 'test/invariants/shared-commits.spec.ts';
-const PAGES = 'src/sync/pages.service.ts';
+const PAGES = 'src/domain/sync/pages.service.ts';
 const INTERLEAVINGS = 'test/invariants/interleavings.spec.ts';
 const GROUPS = 'test/invariants/group-commit.spec.ts';
 
@@ -61,7 +61,7 @@ export const LOG_MUTANTS = [
         replace: 'WHERE w.id = ANY (p_workspace) AND 0 <',
       },
       {
-        file: 'src/files/upload-lines.ts',
+        file: 'src/domain/files/upload-lines.ts',
         find: 'const COMMIT_UPLOADS = 64;',
         replace: 'const COMMIT_UPLOADS = 1;',
       },
@@ -81,7 +81,7 @@ export const LOG_MUTANTS = [
   {
     name: 'deletion without the lock of its log',
     promise: 'A file is deleted once and logged once, however many requests delete it at the same time.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'FROM {workspaces} WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
     replace: 'FROM {workspaces} WHERE id = $1 AND deleted_at IS NULL',
     tests: [[INTERLEAVINGS, 'a deletion that waits for the log']],
@@ -130,7 +130,7 @@ export const LOG_MUTANTS = [
   {
     name: 'hasMore off by one',
     promise: 'A page that contains everything has hasMore false.',
-    file: 'src/sync/sync.queries.ts',
+    file: 'src/domain/sync/sync.queries.ts',
     find: 'workspace_id = $1 AND cursor > page.last',
     replace: 'workspace_id = $1 AND cursor >= page.last',
     tests: [[SYNC, 'POST sync/pull']],
@@ -146,7 +146,7 @@ export const LOG_MUTANTS = [
   {
     name: 'snapshot page begins with the last of the one before',
     promise: 'A walk returns each file once.',
-    file: 'src/sync/sync.queries.ts',
+    file: 'src/domain/sync/sync.queries.ts',
     find: 'AND ${condition} AND id > $2',
     replace: 'AND ${condition} AND id >= $2',
     tests: [[SYNC, 'GET sync/snapshot']],
@@ -163,7 +163,7 @@ export const LOG_MUTANTS = [
   {
     name: 'push takes a partly bad batch',
     promise: 'A push that contains anything but deletions is refused as a whole.',
-    file: 'src/sync/sync.dto.ts',
+    file: 'src/domain/sync/sync.dto.ts',
     find: 'rows.some(isOther)',
     replace: 'rows.every(isOther)',
     tests: [[SYNC, 'accepts delete rows only']],
@@ -171,7 +171,7 @@ export const LOG_MUTANTS = [
   {
     name: 'push deletes what another device has changed',
     promise: 'A change by another device since the base cursor is a conflict and is kept.',
-    file: 'src/sync/push.service.ts',
+    file: 'src/domain/sync/push.service.ts',
     find: "return since.byOthers ? 'conflict' : 'apply';",
     replace: "return 'apply';",
     tests: [[SYNC, 'conflicts']],
@@ -179,7 +179,7 @@ export const LOG_MUTANTS = [
   {
     name: 'push does not know its own retry',
     promise: 'A repeated push of applied deletions is accepted and writes nothing.',
-    file: 'src/sync/push.service.ts',
+    file: 'src/domain/sync/push.service.ts',
     find: 'since.ownDeletion !== null && (pushedHash',
     replace: 'since.ownDeletion === null && (pushedHash',
     tests: [[SYNC, 'a retry']],
@@ -187,7 +187,7 @@ export const LOG_MUTANTS = [
   {
     name: 'late repetition of a push deletes an own upload',
     promise: 'A repeated push does not delete what the device itself has uploaded since.',
-    file: 'src/sync/push.service.ts',
+    file: 'src/domain/sync/push.service.ts',
     find: 'since.deletedHashes.includes(pushedHash)',
     replace: 'since.deletedHashes.length < 0',
     tests: [[SYNC, 'a retry']],
@@ -195,7 +195,7 @@ export const LOG_MUTANTS = [
   {
     name: 'compaction floor off by one',
     promise: 'A cursor on the compaction floor is valid, and one below it is 409.',
-    file: 'src/sync/cursors.ts',
+    file: 'src/domain/sync/cursors.ts',
     find: 'cursor >= (log.compactionFloor ?? 0)',
     replace: 'cursor > (log.compactionFloor ?? -1)',
     tests: [[SYNC, 'is 409 below the compaction floor']],
@@ -203,7 +203,7 @@ export const LOG_MUTANTS = [
   {
     name: 'cursor within the gap of a restored backup is taken',
     promise: 'A cursor that this log never returned is 409.',
-    file: 'src/sync/cursors.ts',
+    file: 'src/domain/sync/cursors.ts',
     find: 'if (!known) throw mustBootstrap(log);',
     replace: 'if (!known && !log) throw mustBootstrap(log);',
     tests: [[SYNC, 'is 409 within the gap']],
@@ -211,7 +211,7 @@ export const LOG_MUTANTS = [
   {
     name: 'no gap after a restored backup',
     promise: 'No cursor stands for two changes, even after a backup was restored.',
-    file: 'src/backup/cursor-gap.ts',
+    file: 'src/operations/backup/cursor-gap.ts',
     find: 'return LEAST + A_MINUTE * minutes;',
     replace: 'return 0 * (LEAST + A_MINUTE * minutes);',
     tests: [['test/process/backup.spec.ts', 'is restored into an empty database']],
@@ -219,7 +219,7 @@ export const LOG_MUTANTS = [
   {
     name: 'grouped upload is answered while it waits',
     promise: 'Nothing is acknowledged before its commit.',
-    file: 'src/files/upload-lines.ts',
+    file: 'src/domain/files/upload-lines.ts',
     find: 'line.push(waiting);',
     replace:
       "line.push(waiting); waiting.resolve({ outcome: 'created', fileId: waiting.put.fileId, version: 1, cursor: null });",
@@ -228,7 +228,7 @@ export const LOG_MUTANTS = [
   {
     name: 'refused upload fails those beside it',
     promise: 'An upload that the database refuses fails alone.',
-    file: 'src/files/group-commit-queue.ts',
+    file: 'src/domain/files/group-commit-queue.ts',
     find: 'if (batch.length === 1 || !isOfOneRow(error))',
     replace: 'if (batch.length <= 64 || !isOfOneRow(error))',
     tests: [[GROUPS, 'fail alone when the database refuses']],
@@ -236,7 +236,7 @@ export const LOG_MUTANTS = [
   {
     name: 'failure of a commit is kept quiet',
     promise: 'An upload that was not committed is not acknowledged.',
-    file: 'src/files/group-commit-queue.ts',
+    file: 'src/domain/files/group-commit-queue.ts',
     find: 'if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ reject }) => reject(error));',
     replace:
       "if (batch.length === 1 || !isOfOneRow(error)) return () => batch.forEach(({ put, resolve }) => resolve({ outcome: 'unchanged', fileId: put.fileId, version: 1, cursor: null }));",
@@ -272,7 +272,7 @@ export const LOG_MUTANTS = [
   {
     name: 'a tag that is not a hash is looked at',
     promise: 'An If-Match that names no content of the file overwrites nothing.',
-    file: 'src/files/file-headers.ts',
+    file: 'src/domain/files/file-headers.ts',
     find: "tag === '*' || CONTENT_HASH.test(tag)",
     replace: "tag === '*' || CONTENT_HASH.test(tag) || tag !== ''",
     tests: [[GROUPS, 'whatever stands in it']],
@@ -280,7 +280,7 @@ export const LOG_MUTANTS = [
   {
     name: 'a part of the list looks whole',
     promise: 'A list breaks off if its workspace is deleted meanwhile.',
-    file: 'src/files/files.service.ts',
+    file: 'src/domain/files/files.service.ts',
     find: "if (rows.length === 0) throw new NotFound('workspace not found');",
     replace: '',
     tests: [[FILES, 'breaks off when the workspace is deleted']],
@@ -313,7 +313,7 @@ export const LOG_MUTANTS = [
   {
     name: 'no shared commit beside a slow one',
     promise: 'A commit that takes long does not hold up uploads to other workspaces.',
-    file: 'src/files/group-commit-queue.ts',
+    file: 'src/domain/files/group-commit-queue.ts',
     find: 'if (this.lane === lane) this.lane = undefined;\n',
     replace: '',
     tests: [[SHARED, 'do not wait for a commit that takes long']],
@@ -321,7 +321,7 @@ export const LOG_MUTANTS = [
   {
     name: 'a shared commit fails whole',
     promise: 'An upload that the database refuses fails alone, also among uploads to other workspaces.',
-    file: 'src/files/group-commit-queue.ts',
+    file: 'src/domain/files/group-commit-queue.ts',
     find: 'const left = isOfTheWorkspace(error) ? batch : [];',
     replace: 'const left: Waiting[] = [];',
     tests: [[SHARED, 'fail alone when the database refuses']],
@@ -329,7 +329,7 @@ export const LOG_MUTANTS = [
   {
     name: 'workspaces do not share commits',
     promise: 'Uploads to several workspaces that come while a commit is under way share the next one.',
-    file: 'src/files/upload-lines.ts',
+    file: 'src/domain/files/upload-lines.ts',
     find: 'for (const line of inTurns(owners)) if (!line.giveTo(batch)) break;',
     replace: 'for (const line of lines.slice(0, 1)) while (line.hasNext && line.giveTo(batch));',
     tests: [[SHARED, 'share a commit']],

@@ -9,9 +9,9 @@ const SERVICE = 'test/invariants/workspaces-on-nodes.spec.ts';
 const TEMPLATES = 'test/contract/statement-templates.spec.ts';
 const LIMITER = 'src/platform/database/statement-limiter.ts';
 const UPLOADS = 'test/invariants/uploads-by-node.spec.ts';
-const WRITER = 'src/files/upload-writer.ts';
-const QUEUE = 'src/files/group-commit-queue.ts';
-const QUOTA = 'src/files/document-quota.ts';
+const WRITER = 'src/domain/files/upload-writer.ts';
+const QUEUE = 'src/domain/files/group-commit-queue.ts';
+const QUOTA = 'src/domain/files/document-quota.ts';
 const SNAPSHOTS = 'test/invariants/backup-snapshots.spec.ts';
 
 export const NODE_MUTANTS = [
@@ -69,7 +69,7 @@ export const NODE_MUTANTS = [
   {
     name: 'the functions of uploads have no place to hold their shard',
     promise: 'A write to a shard holds it, so that a move loses nothing.',
-    file: 'src/files/put-documents.sql',
+    file: 'src/domain/files/put-documents.sql',
     find: 'BEGIN\n  {hold_shard}\n  SELECT w.head_cursor',
     replace: 'BEGIN\n  SELECT w.head_cursor',
     tests: [[TEMPLATES, 'each of which holds its shard before anything else']],
@@ -77,7 +77,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a statement names a table of workspaces as it is on one server',
     promise: 'A statement on a node uses the tables of its shard.',
-    file: 'src/sync/sync.queries.ts',
+    file: 'src/domain/sync/sync.queries.ts',
     find: 'live_files AS "liveFiles" FROM {workspaces}',
     replace: 'live_files AS "liveFiles" FROM workspaces',
     tests: [[TEMPLATES, 'have the names of all tables of workspaces']],
@@ -205,7 +205,7 @@ export const NODE_MUTANTS = [
   {
     name: 'pushes that are claimed on one node are lost when another one fails',
     promise: 'What is claimed on one node is sent, whatever happens at the next one.',
-    file: 'src/web-push/push-queue.ts',
+    file: 'src/domain/devices/web-push/push-queue.ts',
     find: '    if (claimed.length === 0) throw err;\n',
     replace: '    throw err;\n',
     tests: [[SERVICE, 'sends the pushes that it has claimed on one node']],
@@ -213,7 +213,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a claim of pushes that fails looks as if none were due',
     promise: 'A claim of pushes that fails on the only node with some is an error.',
-    file: 'src/web-push/push-queue.ts',
+    file: 'src/domain/devices/web-push/push-queue.ts',
     find: '    if (claimed.length === 0) throw err;\n',
     replace: '',
     tests: [[SERVICE, 'sends the pushes that it has claimed on one node']],
@@ -400,7 +400,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a backup opens the snapshots of nodes during shared commits',
     promise: 'A backup opens the snapshots of all nodes while no commit of several of them is under way.',
-    file: 'src/backup/one-transaction.ts',
+    file: 'src/operations/backup/one-transaction.ts',
     find: '    await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);\n',
     replace: '    void holder;\n    void SHARED_COMMITS;\n',
     tests: [[SNAPSHOTS, 'begins when no commit of several of them is under way']],
@@ -408,7 +408,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a backup has its snapshot before it waits for shared commits',
     promise: 'A backup opens the snapshots of all nodes while no commit of several of them is under way.',
-    file: 'src/backup/one-transaction.ts',
+    file: 'src/operations/backup/one-transaction.ts',
     find: '  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)\n    if (await inOneTransaction(',
     replace:
       "  await client.query('SELECT 1');\n  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)\n    if (await inOneTransaction(",
@@ -417,7 +417,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a backup holds up shared commits until it ends',
     promise: 'A backup of nodes holds up no commit after its snapshots are open.',
-    file: 'src/backup/one-transaction.ts',
+    file: 'src/operations/backup/one-transaction.ts',
     find: "    if (await inOneTransaction(database, 'BEGIN', (holder) => openUnderLock(holder, client))) return;",
     replace:
       "  {\n    const holder = database.dedicatedClient('backup', 0);\n    await holder.connect();\n    await holder.query('BEGIN');\n    if (await openUnderLock(holder, client)) return;\n  }",
@@ -458,7 +458,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a deleted workspace is written in a shared commit on a node',
     promise: 'An upload that shares a commit on a node is admitted as if it were alone.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'WHERE w.id = asked.id AND w.deleted_at IS NULL AND w.user_id',
     replace: 'WHERE w.id = asked.id AND w.user_id',
     tests: [[UPLOADS, 'leave out what is closed to the caller']],
@@ -466,7 +466,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a shared commit on a node waits for the lock of a workspace',
     promise: 'A shared commit on a node leaves out a workspace that is locked.',
-    file: 'src/files/files.queries.ts',
+    file: 'src/domain/files/files.queries.ts',
     find: 'FOR NO KEY UPDATE OF w SKIP LOCKED',
     replace: 'FOR NO KEY UPDATE OF w',
     tests: [[UPLOADS, 'leave out a workspace that is locked']],

@@ -87,7 +87,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'no start without the store',
     promise: 'An instance starts while the S3 store is away.',
-    file: 'src/storage/open-stores.ts',
+    file: 'src/platform/storage/open-stores.ts',
     find: 'if (!isAway(err)) throw err;',
     replace: "throw new Error('away');",
     tests: [[STORE_AWAY, 'starts an instance']],
@@ -95,7 +95,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'start with a store that refuses',
     promise: 'A service does not start with a key that the S3 store refuses.',
-    file: 'src/storage/open-stores.ts',
+    file: 'src/platform/storage/open-stores.ts',
     find: 'cause instanceof StoreUnavailable && cause.isCurable',
     replace: 'cause instanceof StoreUnavailable',
     tests: [[STORE_AWAY, 'refuses to start']],
@@ -103,7 +103,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'admin commands open all stores',
     promise: 'Admin commands that need no blob run while the store is away.',
-    file: 'src/storage/open-stores.ts',
+    file: 'src/platform/storage/open-stores.ts',
     find: "if (!isService && location === 's3') return deferred;",
     replace: 'if (!isService) return open(location);',
     tests: [[STORE_AWAY, 'runs the admin command']],
@@ -111,7 +111,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'password among the arguments',
     promise: 'No command takes a password from its arguments.',
-    file: 'src/admin/verify-backup.ts',
+    file: 'src/operations/admin/verify-backup.ts',
     find: "  refusePasswordIn(options.database ?? '', '--database', 'use --database-file FILE');\n",
     replace: '',
     tests: [['test/process/admin-blobs.spec.ts', 'takes no password']],
@@ -119,7 +119,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'password of the coordinator among the arguments',
     promise: 'Nor does the command that distributes the tables.',
-    file: 'src/admin/distribute.ts',
+    file: 'src/operations/admin/distribute.ts',
     find: "values['database-url'] ?? '',",
     replace: "'',",
     tests: [['test/process/distribute.spec.ts', 'takes no password']],
@@ -127,7 +127,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'payment events as they come',
     promise: 'Payment events lead to the same state in whatever order they arrive.',
-    file: 'src/billing/replay-events.ts',
+    file: 'src/domain/billing/replay-events.ts',
     find: 'return a.occurredAt.getTime() - b.occurredAt.getTime() ||',
     replace: 'return 0 * (a.occurredAt.getTime() - b.occurredAt.getTime()) ||',
     tests: [[WEBHOOKS, 'whichever of them happened last']],
@@ -135,7 +135,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'payment event counted again',
     promise: 'A payment event counts once, however often it is delivered.',
-    file: 'src/billing/billing.queries.ts',
+    file: 'src/domain/billing/billing.queries.ts',
     find: 'SELECT $1, $2, $3, $4, $5, $6::jsonb, $7, $8, CASE WHEN EXISTS (',
     replace: 'SELECT $1 || gen_random_uuid()::text, $2, $3, $4, $5, $6::jsonb, $7, $8, CASE WHEN EXISTS (',
     tests: [[WEBHOOKS, 'delivered forty times']],
@@ -143,7 +143,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'payment events without a lock',
     promise: 'A payment event and a concurrent action of the user are serialised.',
-    file: 'src/billing/billing.queries.ts',
+    file: 'src/domain/billing/billing.queries.ts',
     find: '$2::uuid)\n     FOR NO KEY UPDATE`',
     replace: '$2::uuid)`',
     tests: [[WEBHOOKS, 'all at once on two instances|delivered forty times|events and the user at once']],
@@ -151,7 +151,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'time limit lost on the way to the provider',
     promise: 'A checkout request gets an answer, however slowly the provider responds.',
-    file: 'src/billing/stripe-client.ts',
+    file: 'src/domain/billing/stripe-client.ts',
     find: "redirect: 'manual'",
     replace: "redirect: 'manual', signal: null",
     tests: [['test/api/billing-silence.spec.ts', 'is 503 in the end']],
@@ -159,7 +159,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'payment event that nobody signed',
     promise: 'Without a secret, no payment event is accepted in production.',
-    file: 'src/billing/webhook-signature.ts',
+    file: 'src/domain/billing/webhook-signature.ts',
     find: "if (isProduction) throw new ServiceUnavailable('payment events",
     replace:
       "if (isProduction && paymentWebhookSecrets.length > 0) throw new ServiceUnavailable('payment events",
@@ -169,7 +169,7 @@ export const OPERATION_MUTANTS = [
     name: 'any answer cancels a subscription',
     promise:
       'The cancellation of a deleted account’s subscription is retried until the provider confirms it.',
-    file: 'src/billing/stripe-client.ts',
+    file: 'src/domain/billing/stripe-client.ts',
     find: '(answer.ok || (answer.status >= 400 && Boolean(body.error)))',
     replace: 'answer.status > 0',
     tests: [['test/api/account.spec.ts', 'does not keep the account alive']],
@@ -177,7 +177,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'old signature is taken',
     promise: 'A signature is valid for five minutes.',
-    file: 'src/billing/webhook-signature.ts',
+    file: 'src/domain/billing/webhook-signature.ts',
     find: 'const TOLERANCE_S = 300;',
     replace: 'const TOLERANCE_S = 301;',
     tests: [['test/api/webhook.spec.ts']],
@@ -185,7 +185,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'announced before the commit',
     promise: 'No client is notified of a change before it is committed.',
-    file: 'src/files/files.service.ts',
+    file: 'src/domain/files/files.service.ts',
     find: 'const put = await this.put(upload, blob);',
     replace: `this.changePublisher.changed(upload.workspaceId, upload.deviceId, 'update', 0);
     const put = await this.put(upload, blob);`,
@@ -194,7 +194,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'no lease without sockets',
     promise: 'An instance without sockets keeps its lease, and its next device counts at once.',
-    file: 'src/realtime/heartbeat.ts',
+    file: 'src/domain/realtime/heartbeat.ts',
     find: 'await this.log.bestEffort(',
     replace: 'if (this.rooms.all().length > 0) await this.log.bestEffort(',
     tests: [[LIVE, 'keeps its lease without sockets']],
@@ -202,7 +202,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'lease comes back',
     promise: 'An instance that has ended stays ended, whatever was in flight.',
-    file: 'src/realtime/presence.ts',
+    file: 'src/domain/realtime/presence.ts',
     find: 'this.hasEnded = true;\n    return this.lease.run();',
     replace: 'this.hasEnded = true;\n    return this.remove();',
     tests: [[LIVE, 'from its start until it ends']],
@@ -210,7 +210,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'what the bus loses stays lost',
     promise: 'Clients are notified of a change even if its event does not arrive.',
-    file: 'src/realtime/room-reconciler.ts',
+    file: 'src/domain/realtime/room-reconciler.ts',
     find: 'if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();',
     replace: '',
     tests: [[LIVE, 'that is committed while no event arrives']],
@@ -218,7 +218,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'socket outlives its token',
     promise: 'The sockets of a revoked token are closed even if no event arrives.',
-    file: 'src/auth/authenticator.ts',
+    file: 'src/domain/auth/authenticator.ts',
     find: '(tokenId !== null && !active.has(tokenId));',
     replace: 'false;',
     tests: [[LIVE, 'end sockets without an event']],
@@ -226,7 +226,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'message after the close',
     promise: 'Nothing is sent after the close of a socket.',
-    file: 'src/realtime/socket-connection.ts',
+    file: 'src/domain/realtime/socket-connection.ts',
     find: 'if (!this.isOpen) return;\n    this.transport.write(frame);',
     replace: 'this.transport.write(frame);',
     tests: [['test/contract/frames.spec.ts', 'are not sent after the close']],
@@ -234,7 +234,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'device is told of its own change',
     promise: 'A device is notified of the changes of other devices, and not of its own.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'const frame = own === undefined ? forAll : own;',
     replace: 'const frame = own === undefined ? forAll : forAll;',
     tests: [['test/api/realtime.spec.ts', 'leave out every socket of the device']],
@@ -242,7 +242,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'own change told over a gap',
     promise: 'Changes are announced in the order of the log, whichever instance committed them.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'if (!mustLook && isContiguous(committed, told))',
     replace: 'if (!mustLook)',
     tests: [[LIVE, 'reads it first when another instance']],
@@ -250,7 +250,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'own changes told when the first is next',
     promise: 'Changes are announced in the order of the log, whichever instance committed them.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'changes.every(({ cursor }, index) => cursor === told + 1 + index)',
     replace: 'changes.slice(0, 1).every(({ cursor }, index) => cursor === told + 1 + index)',
     tests: [[LIVE, 'tells in its order, once, what both commit']],
@@ -258,7 +258,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'own changes too many to keep',
     promise: 'A room that could not poll for long then receives every change committed meanwhile.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'else this.mustLook = true;',
     replace: '',
     tests: [[LIVE, 'more than it keeps']],
@@ -267,7 +267,7 @@ export const OPERATION_MUTANTS = [
     name: 'failed look takes own changes with it',
     promise:
       'A change that a failed poll did not announce is announced by the next poll, whatever triggers it.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'this.mustLook = true; // callers that relied',
     replace: '// for whoever',
     tests: [[LIVE, 'repeats a look that failed']],
@@ -275,7 +275,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'own change at an old cursor passed over',
     promise: 'A client that follows a log that has gone back is disconnected and must pull.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'this.committed.push(change);',
     replace: 'this.committed = [...this.committed, change].filter((one) => one.cursor > this.cursor);',
     tests: [[LIVE, 'shows that the log has gone back']],
@@ -283,7 +283,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'room goes on reading',
     promise: 'A room does not read again what it has announced after a poll.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'this.committed = this.committed.filter(({ cursor }) => cursor <= told || cursor > this.cursor);',
     replace: '',
     tests: [[LIVE, 'tells in its order, once, what both commit']],
@@ -291,7 +291,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'own change told beside a look',
     promise: 'A change is announced once, even if the log is being read when it is committed.',
-    file: 'src/realtime/change-feed.ts',
+    file: 'src/domain/realtime/change-feed.ts',
     find: 'this.isGathering = false;\n    await this.runs.run();',
     replace: 'this.isGathering = false;\n    await this.bringUpToDate();',
     tests: [[LIVE, 'tells in its order, once, what both commit']],
@@ -299,7 +299,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'welcome before the room has caught up',
     promise: 'The cursor of a welcome is at least the last one that was committed before it.',
-    file: 'src/realtime/rooms.ts',
+    file: 'src/domain/realtime/rooms.ts',
     find: 'await this.changes.catchUp();',
     replace: 'if (this.members.size === 0) await this.changes.catchUp();',
     tests: [[LIVE, 'that enters while no event arrives']],
@@ -581,7 +581,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'escapes of a note count as held',
     promise: 'What counts of a note is its text, however it is written.',
-    file: 'src/automation/note-bodies.ts',
+    file: 'src/domain/automation/note-bodies.ts',
     find: 'Math.min(received, scanner.size + HELD_OF_STREAM)',
     replace: 'Math.max(received, scanner.size + HELD_OF_STREAM)',
     tests: [[SILENT, 'of a note']],
@@ -622,7 +622,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'an upload that failed is waited for',
     promise: 'Nothing is held for the client of an upload that has failed.',
-    file: 'src/storage/blobs.ts',
+    file: 'src/platform/storage/blobs.ts',
     find: 'body.end(); // also where the store failed before it began to read',
     replace: '',
     tests: [['test/api/silent-clients.spec.ts', 'fails before the store reads it']],
@@ -630,7 +630,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'an event locks those that stay',
     promise: 'An event costs the account nothing but the rows that it removes.',
-    file: 'src/audit/audit.queries.ts',
+    file: 'src/domain/auth/audit/audit.queries.ts',
     find: 'OFFSET $9 LIMIT $10',
     replace: 'OFFSET $9 LIMIT $10 FOR UPDATE',
     tests: [['test/api/audit.spec.ts', 'locks no event']],
@@ -638,7 +638,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'no room for another socket',
     promise: 'Beyond the limit of all sockets, the user with the most loses one that has not said hello.',
-    file: 'src/realtime/connections.ts',
+    file: 'src/domain/realtime/connections.ts',
     find: 'if (!first || most.size <= own + 1) return undefined;',
     replace: 'if (!first || most.size <= own + 1_000) return undefined;',
     tests: [['test/api/realtime.spec.ts', 'makes room where']],
@@ -662,7 +662,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pongs cost nothing',
     promise: 'Pings and pongs count like messages.',
-    file: 'src/realtime/socket-connection.ts',
+    file: 'src/domain/realtime/socket-connection.ts',
     find: 'if (this.pongsDue === 0) return this.mayReceive(now);',
     replace: 'if (this.pongsDue <= 0) return now > 0;',
     tests: [['test/api/realtime.spec.ts', 'as messages']],
@@ -670,7 +670,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'answers to our pings are counted',
     promise: 'A client is not disconnected for answering the pings of the service.',
-    file: 'src/realtime/socket-connection.ts',
+    file: 'src/domain/realtime/socket-connection.ts',
     find: 'this.pongsDue = Math.min(this.pongsDue + 1, MOST_PONGS_DUE);',
     replace: 'this.pongsDue = 0 * MOST_PONGS_DUE;',
     tests: [['test/api/realtime.spec.ts', 'own pings']],
@@ -678,7 +678,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'flood is parsed to its end',
     promise: 'Messages above the limit of a client do not slow down others.',
-    file: 'src/realtime/socket-connection.ts',
+    file: 'src/domain/realtime/socket-connection.ts',
     find: "this.transport.removeAllListeners('data');",
     replace: '',
     tests: [['test/api/realtime.spec.ts', 'are parsed in a flood']],
@@ -742,7 +742,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'session removed when it is looked at',
     promise: 'A clock that is wrong for a moment ends no session permanently.',
-    file: 'src/auth/identity.provider.ts',
+    file: 'src/domain/auth/identity.provider.ts',
     find: '|| found.session.expiresAt <= clock.now()',
     replace: '',
     tests: [[CLOCK, 'does not remove a session']],
@@ -750,12 +750,12 @@ export const OPERATION_MUTANTS = [
   {
     name: '.env with its byte order mark',
     promise: 'No line of .env is ignored silently.',
-    file: 'src/config/env-file.ts',
+    file: 'src/platform/config/env-file.ts',
     find: "new TextDecoder('utf-8', { fatal: true })",
     replace: "new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })",
     also: [
       {
-        file: 'src/config/env-file.ts',
+        file: 'src/platform/config/env-file.ts',
         find: 'const NAME = /^[A-Za-z_][\\w.-]*$/;',
         replace: 'const NAME = /./;',
       },
@@ -766,7 +766,7 @@ export const OPERATION_MUTANTS = [
     name: 'open sign-up that nobody asked for',
     promise:
       'In production, nobody can sign up with an unverified address unless the configuration allows it.',
-    file: 'src/config/load.ts',
+    file: 'src/platform/config/load.ts',
     find: 'signupEnabled && emailVerification === undefined',
     replace: 'signupEnabled === undefined',
     tests: [['test/config/configuration.spec.ts', 'requires a decision about sign-up']],
@@ -774,7 +774,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'parameters of DATABASE_URL as they come',
     promise: 'A DATABASE_URL that the driver cannot use is reported in a sentence.',
-    file: 'src/config/database-parameters.ts',
+    file: 'src/platform/config/database-parameters.ts',
     find: '.every((value) => pattern.test(value))',
     replace: '.every((value) => pattern.test(value) || true)',
     tests: [['test/config/configuration.spec.ts', 'which the driver would stumble over']],
@@ -798,7 +798,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'root keeps what it makes',
     promise: 'Files that root creates under DATA_DIR belong to the owner of DATA_DIR.',
-    file: 'src/config/ownership.ts',
+    file: 'src/platform/config/ownership.ts',
     find: 'return uid === 0 && gid === 0 ? undefined : { uid, gid };',
     replace: 'return uid === -1 ? { uid, gid } : undefined;',
     tests: [['test/process/start.spec.ts', 'as root makes all that it keeps']],
@@ -806,7 +806,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'blobs of another user at the start',
     promise: 'If this user cannot access the blobs, the start fails and reports it in a sentence.',
-    file: 'src/storage/unusable-blobs.ts',
+    file: 'src/platform/storage/unusable-blobs.ts',
     find: 'if (await isDenied(path, rights)) return path;',
     replace: 'if (await isDenied(path, 0)) return path;',
     tests: [['test/process/start.spec.ts', 'that this user cannot use']],
@@ -814,7 +814,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'ready without the id of the store',
     promise: 'An instance that cannot access its blobs is not ready.',
-    file: 'src/storage/store-check.ts',
+    file: 'src/platform/storage/store-check.ts',
     find: 'await access(join(directory, STORE_ID), constants.R_OK);',
     replace: '',
     tests: [['test/api/health.spec.ts', 'while the owner file cannot be read']],
@@ -863,7 +863,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pages for programs',
     promise: 'Below /api every answer is JSON, whatever the client.',
-    file: 'src/pages/early-error-pages.ts',
+    file: 'src/web/layout/early-error-pages.ts',
     find: 'PROGRAMS.test(path) ||',
     replace: '',
     tests: [['test/api/handoff-refusals.spec.ts', 'which is for programs']],
@@ -871,7 +871,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'unknown addresses as JSON in a browser',
     promise: 'A browser gets a page for a URL that does not exist.',
-    file: 'src/pages/early-error-pages.ts',
+    file: 'src/web/layout/early-error-pages.ts',
     find: "(PAGES.test(path) || ['GET', 'HEAD'].includes(method))",
     replace: 'PAGES.test(path)',
     tests: [['test/api/handoff-refusals.spec.ts', 'an unknown address']],
@@ -887,7 +887,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'an old session exports the account',
     promise: 'An export needs a password that was given in the last ten minutes.',
-    file: 'src/export/export.controller.ts',
+    file: 'src/domain/accounts/export/export.controller.ts',
     find: '    this.recentSignIn.require(principal);\n',
     replace: '',
     tests: [['test/api/export.spec.ts', 'needs a recent sign-in']],
@@ -895,7 +895,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'exports with what is written meanwhile',
     promise: 'A workspace is exported as of one cursor.',
-    file: 'src/export/export.queries.ts',
+    file: 'src/domain/accounts/export/export.queries.ts',
     find: 'v.id > $2 AND (v.change_cursor IS NULL OR v.change_cursor <= $3)',
     replace: 'v.id > $2',
     tests: [['test/api/export.spec.ts', 'is of the moment']],
@@ -903,7 +903,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'an audit log without a cap',
     promise: 'An account keeps its newest 10,000 events.',
-    file: 'src/audit/audit-log.ts',
+    file: 'src/domain/auth/audit/audit-log.ts',
     find: 'MAX_EVENTS - 1,',
     replace: '2 * MAX_EVENTS,',
     tests: [['test/api/audit.spec.ts', 'keeps the newest 10,000 events']],
@@ -911,7 +911,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'each key session in the audit log',
     promise: 'A program that opens many key sessions fills the audit log with one event an hour.',
-    file: 'src/automation/key-sessions.service.ts',
+    file: 'src/domain/automation/key-sessions.service.ts',
     find: 'if (!isRepeated) await this.audit.record(entry, tx);',
     replace: 'if (!isRepeated || session.userId) await this.audit.record(entry, tx);',
     tests: [['test/api/audit.spec.ts', 'has a key session once an hour']],
@@ -919,7 +919,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'vaults change unseen',
     promise: 'Writes of key slots are in the audit log of the account.',
-    file: 'src/key-slots/key-slots.service.ts',
+    file: 'src/domain/workspaces/key-slots/key-slots.service.ts',
     find: 'if (userId !== null) await this.audit.record({ action, userId',
     replace: 'if (userId === null) await this.audit.record({ action, userId: workspaceId',
     tests: [['test/api/audit.spec.ts', 'has writes of key slots']],

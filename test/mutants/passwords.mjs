@@ -2,19 +2,19 @@
 
 const PASSWORDS = 'test/api/passwords.spec.ts';
 const ORIGINS = 'test/api/origins.spec.ts';
-const SOURCE = 'src/auth/request-source.ts';
+const SOURCE = 'src/domain/auth/request-source.ts';
 const RECENT = 'test/api/recent-sign-in.spec.ts';
 
 export const PASSWORD_MUTANTS = [
   {
     name: 'sign-ups hash inside their transaction',
     promise: 'No connection is held while a password is hashed.',
-    file: 'src/auth/password-plugin.ts',
+    file: 'src/domain/auth/password-plugin.ts',
     find: 'const hash = await hasher.hash(password, request.ip);',
     replace: "const hash = '';",
     also: [
       {
-        file: 'src/auth/sign-in-passwords.ts',
+        file: 'src/domain/auth/sign-in-passwords.ts',
         find: 'return request.prepared.hash;',
         replace: `{
       const hash = await this.hasher.hash(password, request.ip);
@@ -28,7 +28,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'any number of passwords is hashed at once',
     promise: 'Sign-ins, however many, do not delay other requests.',
-    file: 'src/auth/password-hasher.ts',
+    file: 'src/domain/auth/password-hasher.ts',
     find: 'atOnce: AT_ONCE,',
     replace: 'atOnce: 1_000 * AT_ONCE,',
     tests: [[PASSWORDS, 'of 150 networks at once']],
@@ -36,7 +36,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'one network fills the queue of hashing',
     promise: 'A network waits only for its own password checks.',
-    file: 'src/auth/password-hasher.ts',
+    file: 'src/domain/auth/password-hasher.ts',
     find: 'this.slots.take(networkKey(ip),',
     replace: "this.slots.take('all',",
     tests: [[PASSWORDS, 'one network does not keep out others']],
@@ -44,7 +44,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'few sign-ins of an address wait',
     promise: 'As many sign-ins of an address wait as are hashed within the longest wait.',
-    file: 'src/auth/password-hasher.ts',
+    file: 'src/domain/auth/password-hasher.ts',
     find: 'perOwner: { atOnce: 1, waiting: IN_TIME },',
     replace: 'perOwner: { atOnce: 1, waiting: IN_TIME / 2 },',
     tests: [[PASSWORDS, 'waits for 20 sign-ins at once from one address']],
@@ -52,7 +52,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'unknown accounts are refused sooner',
     promise: 'The time of a refusal does not reveal whether the account exists.',
-    file: 'src/auth/password-hasher.ts',
+    file: 'src/domain/auth/password-hasher.ts',
     find: 'if (isCurrent && !isRight) await deriveAndDiscard(password, this.cost.outdated);',
     replace: '',
     tests: [[PASSWORDS, 'takes the same time']],
@@ -60,7 +60,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'common passwords in capitals',
     promise: 'A common password is refused in upper case, lower case and any mixture.',
-    file: 'src/auth/password-policy.ts',
+    file: 'src/domain/auth/password-policy.ts',
     find: '.toLowerCase()',
     replace: '',
     tests: [[PASSWORDS, 'at sign-up and at a change']],
@@ -68,7 +68,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'old hash put back over a new password',
     promise: 'The renewal of a hash never undoes a password change.',
-    file: 'src/auth/sign-in-passwords.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: '{ ...credentialOf(userId), password: hash }',
     replace: 'credentialOf(hash && userId)',
     tests: [[PASSWORDS, 'is not put back over a password']],
@@ -76,7 +76,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'renewing a hash ends other sign-ins',
     promise: 'Concurrent sign-ins with an outdated hash all succeed.',
-    file: 'src/auth/sign-in-passwords.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: 'if (proof?.renewed === undefined) return undefined;',
     replace: 'if (proof) return undefined;',
     tests: [[PASSWORDS, 'when another one replaces the hash']],
@@ -84,7 +84,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'change of the password leaves the thief in',
     promise: 'A password change ends all other sessions, whatever the request contains.',
-    file: 'src/auth/password-change.ts',
+    file: 'src/domain/auth/password-change.ts',
     find: "const ended = await this.endings.end(tx, user.id, 'password-changed', circumstances);",
     replace:
       "const ending = newSessionToken ? 'password-changed' : 'email-changed';\n      const ended = await this.endings.end(tx, user.id, ending, circumstances);",
@@ -93,7 +93,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'guessers lock out the owner',
     promise: 'A user who has signed in before never waits because others guess passwords.',
-    file: 'src/auth/wrong-passwords.ts',
+    file: 'src/domain/auth/wrong-passwords.ts',
     find: '!((await isKnown()) && (await add(true)))',
     replace: '!(await isKnown().then(() => false))',
     tests: [[PASSWORDS, 'of one account']],
@@ -101,7 +101,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'only accounts that exist are counted',
     promise: 'A rate limit does not reveal whether the account exists.',
-    file: 'src/auth/sign-in-passwords.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: `request.isWrong = true;
     await this.hasher.refuse`,
     replace: 'await this.hasher.refuse',
@@ -110,12 +110,12 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'strangers keep the owner from changing the password',
     promise: 'Wrong sign-ins of unknown callers do not block a password change.',
-    file: 'src/auth/wrong-passwords.ts',
+    file: 'src/domain/auth/wrong-passwords.ts',
     find: '`change-password:${userId}`',
     replace: 'signInOf(userId)',
     also: [
       {
-        file: 'src/auth/password-change.ts',
+        file: 'src/domain/auth/password-change.ts',
         find: 'this.currentPassword.counted(user.id,',
         replace: 'this.currentPassword.counted(user.email,',
       },
@@ -125,7 +125,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'a network of many addresses is not counted',
     promise: 'A network has thirty tries a minute, however many addresses it has.',
-    file: 'src/auth/guess-limit.ts',
+    file: 'src/domain/auth/guess-limit.ts',
     find: 'await this.rateLimiter.hit(`${action}:${networkKey(ip)}`, TRIES_PER_MINUTE.ofNetwork);',
     replace: 'networkKey(ip);',
     tests: [[PASSWORDS, 'are 30 a minute for an IPv6 /48']],
@@ -133,7 +133,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'account deleted beside a sign-in is a fault',
     promise: 'A user who is deleted during a request gets 401.',
-    file: 'src/auth/identity.ts',
+    file: 'src/domain/auth/identity.ts',
     find: 'onAPIError: { throw: true },',
     replace: '',
     tests: [[PASSWORDS, 'is 401 beside a sign-in']],
@@ -174,7 +174,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'cookies set by pages of other origins',
     promise: 'A page of another origin cannot replace the session of a browser.',
-    file: 'src/auth/identity.controller.ts',
+    file: 'src/domain/auth/identity.controller.ts',
     find: 'if (maySetCookies)',
     replace: 'if (maySetCookies || !maySetCookies)',
     tests: [[ORIGINS, 'neither uses the cookies']],
@@ -190,7 +190,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'account page for scripts of other origins',
     promise: 'A script of another origin gets the pages as somebody without a session.',
-    file: 'src/pages/browser-requests.ts',
+    file: 'src/web/layout/browser-requests.ts',
     find: "    if (method === 'POST') return false;",
     replace: "    if (method !== '') return false;",
     tests: [[ORIGINS, 'the pages show who is signed in']],
@@ -214,7 +214,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'sign-in by another spelling of its path',
     promise: 'Paths below /api/auth have one spelling, so that a rule of a proxy for one of them holds.',
-    file: 'src/auth/identity.controller.ts',
+    file: 'src/domain/auth/identity.controller.ts',
     find: 'return spelled === `/api/auth/${path}`;',
     replace: "return spelled !== '' && path !== '';",
     tests: [[ORIGINS, 'that is spelled']],
@@ -222,7 +222,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'hashing for clients that have gone',
     promise: 'A sign-in whose client has disconnected leaves the queue.',
-    file: 'src/auth/password-hasher.ts',
+    file: 'src/domain/auth/password-hasher.ts',
     find: 'this.slots.take(networkKey(ip), identityRequests.getStore()?.gone)',
     replace: 'this.slots.take(networkKey(ip))',
     also: [{ find: "import { identityRequests } from './identity-request.js';\n", replace: '' }],
@@ -231,7 +231,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'an old session deletes the account',
     promise: 'Deleting an account needs a password that was given in the last ten minutes.',
-    file: 'src/account/account.controller.ts',
+    file: 'src/domain/accounts/account.controller.ts',
     find: '    this.recentSignIn.require(principal);\n',
     replace: '',
     tests: [[RECENT, 'refuses a new JWT of an older session']],
@@ -239,7 +239,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'a handoff counts as a sign-in',
     promise: 'A session that is handed over to an app is as recently confirmed as the one of the browser.',
-    file: 'src/auth/browser-sessions.ts',
+    file: 'src/domain/auth/browser-sessions.ts',
     find: '      confirmedAt: (found.session as { confirmedAt?: Date | null }).confirmedAt ?? null,\n',
     replace: '',
     tests: [[RECENT, 'does not count the handoff']],
@@ -247,7 +247,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'the password field of a form is ignored',
     promise: 'A form with a lasting effect needs a recent sign-in or the password.',
-    file: 'src/pages/confirmations.ts',
+    file: 'src/web/layout/confirmations.ts',
     find: 'if (!session || (await this.recentSignIn.isRecent(session.id))) return undefined;',
     replace: 'if (!session || session.id) return undefined;',
     tests: [[RECENT, 'is replaced by the password']],

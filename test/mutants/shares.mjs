@@ -58,14 +58,14 @@ export const SHARES_MUTANTS = [
   },
   inOneLine(
     'projections in one line',
-    'src/checkpoints/projections.ts',
+    'src/domain/checkpoints/projections.ts',
     'this.large.during(userId,',
     "this.large.during('all',",
     [[SHARES, 'projections']],
   ),
   inOneLine(
     'search indexes in one line',
-    'src/automation/search/search.service.ts',
+    'src/domain/automation/search/search.service.ts',
     'builds.during(vault.userId,',
     "builds.during('all',",
     [[SHARES, 'search indexes']],
@@ -73,35 +73,35 @@ export const SHARES_MUTANTS = [
   {
     name: 'small search indexes behind large ones',
     promise: 'The search of a small workspace does not wait for the index of a large one.',
-    file: 'src/automation/search/search.service.ts',
+    file: 'src/domain/automation/search/search.service.ts',
     find: 'fileCount <= SMALL_WORKSPACE_FILES ?',
     replace: 'fileCount <= 0 * SMALL_WORKSPACE_FILES ?',
     tests: [[SHARES, 'which small ones do not wait for']],
   },
   inOneLine(
     'key derivations in one line',
-    'src/automation/key-derivations.ts',
+    'src/domain/automation/key-derivations.ts',
     'this.slots.during(userId,',
     "this.slots.during('all',",
     [['test/api/automation-key-sessions.spec.ts', 'queues many tries of one user']],
   ),
   inOneLine(
     'pieces of assets in one line',
-    'src/assets/upload-bodies.ts',
+    'src/domain/assets/upload-bodies.ts',
     'this.slots, userId)',
     "this.slots, 'all')",
     [[SHARES, 'pieces of assets']],
   ),
   inOneLine(
     'payment events in one line',
-    'src/billing/webhook.controller.ts',
+    'src/domain/billing/webhook.controller.ts',
     'this.bodies.take(networkKey(request.ip))',
     "this.bodies.take('all')",
     [['test/api/webhook.spec.ts', 'takes turns with those of other networks']],
   ),
   inOneLine(
     'large notes in one line',
-    'src/automation/large-notes.ts',
+    'src/domain/automation/large-notes.ts',
     'this.slots.take(userId)',
     "this.slots.take('all')",
     [['test/invariants/automation-large-notes.spec.ts', 'three at a time, two of one user']],
@@ -109,7 +109,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'slow reader keeps the slot',
     promise: 'A large note that is read slowly does not block others from opening notes.',
-    file: 'src/automation/contents.ts',
+    file: 'src/domain/automation/contents.ts',
     find: '    } finally {\n      release();\n    }\n  }\n\n  /**\n   * Returns the chunks',
     replace: '    }\n  }\n\n  /**\n   * Returns the chunks',
     tests: [['test/invariants/automation-large-notes.spec.ts', 'with a slow reader']],
@@ -117,7 +117,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'second look at a note is believed',
     promise: 'The answer breaks off if the note changes while it is sent.',
-    file: 'src/automation/contents.ts',
+    file: 'src/domain/automation/contents.ts',
     find: 'finish(decipher);',
     replace: 'void decipher;',
     tests: [['test/invariants/automation-large-notes.spec.ts', 'are broken off']],
@@ -125,7 +125,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'uploads without a bound for one user',
     promise: 'The uploads of one user do not fill the shared queue, in however many workspaces.',
-    file: 'src/files/group-commit-queue.ts',
+    file: 'src/domain/files/group-commit-queue.ts',
     find: 'this.counts.of(owner) >= MOST_OF_ONE_USER',
     replace: 'this.counts.of(owner) >= Infinity',
     tests: [['test/invariants/group-commit.spec.ts', 'beyond what may wait']],
@@ -133,7 +133,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'shared commits in the order of arrival',
     promise: PROMISE,
-    file: 'src/files/upload-lines.ts',
+    file: 'src/domain/files/upload-lines.ts',
     find: 'for (const line of inTurns(owners)) if (!line.giveTo(batch)) break;',
     replace: 'for (const line of lines) while (line.hasNext && line.giveTo(batch));',
     tests: [['test/invariants/shared-commits.spec.ts', 'take turns in a shared commit']],
@@ -141,7 +141,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'uploads that are committed apart count for nobody',
     promise: PROMISE,
-    file: 'src/files/group-commit-queue.ts',
+    file: 'src/domain/files/group-commit-queue.ts',
     find: 'return waiting?.scope ? requestScope.run(waiting.scope, work) : requestScope.exit(work);',
     replace: 'return requestScope.exit(() => (waiting ? work() : work()));',
     tests: [['test/invariants/shared-commits.spec.ts', 'run for the user who asks']],
@@ -149,7 +149,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'deleted workspaces user by user',
     promise: PROMISE,
-    file: 'src/workspaces/purge-queue.ts',
+    file: 'src/domain/workspaces/purge-queue.ts',
     find: '      this.users.delete(userId);\n',
     replace: '',
     tests: [[SHARES, 'the emptying of deleted workspaces']],
@@ -157,7 +157,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'deleted workspaces taken up in their order',
     promise: PROMISE,
-    file: 'src/workspaces/workspaces.queries.ts',
+    file: 'src/domain/workspaces/workspaces.queries.ts',
     find: 'ORDER BY place, deleted_at LIMIT $1',
     replace: 'ORDER BY deleted_at LIMIT $1',
     tests: [[SHARES, 'the emptying of deleted workspaces']],
@@ -213,7 +213,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'pushes by age alone',
     promise: 'An owner without a push in flight goes before owners with one.',
-    file: 'src/web-push/web-push.queries.ts',
+    file: 'src/domain/devices/web-push/web-push.queries.ts',
     find: 'ORDER BY p.place + coalesce(busy.under_way, 0), s.due_at LIMIT $2',
     replace: 'ORDER BY s.due_at LIMIT $2',
     tests: [[SHARES, 'due pushes go to']],
@@ -221,7 +221,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'pushes wait in the line of one user',
     promise: 'Work for all users is in the line of none of them.',
-    file: 'src/web-push/web-push.service.ts',
+    file: 'src/domain/devices/web-push/web-push.service.ts',
     find: 'requestScope.exit(() => this.rounds())',
     replace: 'this.rounds()',
     tests: [[SHARES, 'in the line of none of them']],
@@ -229,7 +229,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'mail waits in the line of one user',
     promise: 'Work for all users is in the line of none of them.',
-    file: 'src/mail/mail.ts',
+    file: 'src/platform/mail/mail.ts',
     find: "requestScope.exit(() => this.log.bestEffort('send mail', () => this.dispatcher.startDue()))",
     replace: "this.log.bestEffort('send mail', () => this.dispatcher.startDue())",
     tests: [[SHARES, 'in the line of none of them']],
@@ -237,7 +237,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'a purge waits in the line of one user',
     promise: 'Work for all users is in the line of none of them.',
-    file: 'src/workspaces/workspace-purge.ts',
+    file: 'src/domain/workspaces/workspace-purge.ts',
     find: 'requestScope\n      .exit(() => this.work())\n',
     replace: 'this.work()\n',
     tests: [[SHARES, 'in the line of none of them']],
@@ -245,7 +245,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'a sweep waits in the line of one user',
     promise: 'Work for all users is in the line of none of them.',
-    file: 'src/assets/assets.service.ts',
+    file: 'src/domain/assets/assets.service.ts',
     find: "requestScope\n      .exit(() => this.log.bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs()))",
     replace:
       "this.log\n      .bestEffort('remove the objects of deleted assets', () => this.blobs.sweepBlobs())",

@@ -1,7 +1,7 @@
 // Faults in the sign-in through an OpenID Connect provider.
 
 const SPEC = 'test/api/single-sign-on.spec.ts';
-const ROOM = 'src/auth/single-sign-on';
+const ROOM = 'src/domain/auth/single-sign-on';
 
 export const SINGLE_SIGN_ON_MUTANTS = [
   {
@@ -65,7 +65,7 @@ export const SINGLE_SIGN_ON_MUTANTS = [
   {
     name: 'factors prepared for somebody else',
     promise: 'Whoever created an account with an address that is not theirs has no passkey or factor there.',
-    file: 'src/auth/access-endings.ts',
+    file: 'src/domain/auth/access-endings.ts',
     find: 'if (applies(effects.passkeys)) await tx.manager.getRepository(Passkey).delete({ userId });',
     replace: '',
     tests: [[SPEC, 'loses its second factor and passkeys too']],
@@ -73,7 +73,7 @@ export const SINGLE_SIGN_ON_MUTANTS = [
   {
     name: 'the provider replaces the second factor',
     promise: 'An account with a second factor has no session before its code, whatever the first step was.',
-    file: 'src/auth/new-sessions.ts',
+    file: 'src/domain/auth/new-sessions.ts',
     find: 'if ((await this.factors.codesLeft(userId)) !== null) return this.wait(userId);',
     replace: '',
     tests: [[SPEC, 'asks for the code, and only then begins a session']],
@@ -97,7 +97,7 @@ export const SINGLE_SIGN_ON_MUTANTS = [
   {
     name: 'an invitation that is over lets people in',
     promise: 'With sign-up closed, only an open invitation lets a person in through the provider.',
-    file: 'src/auth/single-sign-on/linked-accounts.ts',
+    file: 'src/domain/auth/single-sign-on/linked-accounts.ts',
     find: 'delete({ email, expiresAt: MoreThan(now) })',
     replace: 'delete([{ email }, { expiresAt: MoreThan(now) }])',
     tests: [[SPEC, 'makes none for others']],
@@ -113,7 +113,7 @@ export const SINGLE_SIGN_ON_MUTANTS = [
   {
     name: 'passwords beside the provider',
     promise: 'With OIDC_ONLY nobody signs in with a password.',
-    file: 'src/auth/identity.controller.ts',
+    file: 'src/domain/auth/identity.controller.ts',
     find: 'action.isPassword && this.configuration.oidcOnly',
     replace: 'action.isPassword && this.configuration.oidcOnly && false',
     tests: [[SPEC, 'POST /api/auth/.* is refused']],

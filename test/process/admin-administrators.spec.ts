@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { AuditLog } from '../../src/audit/index.js';
+import { AuditLog } from '../../src/domain/auth/audit/index.js';
 import { adminJson, adminReport } from '../kit/admin.js';
 import { giveFactor, PASSWORD, personAt } from '../kit/administrators.js';
 import { startService, type TestService } from '../kit/index.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { SignInPasswords } from '../../src/auth/sign-in-passwords.js';
-import { identityRequests } from '../../src/auth/identity-request.js';
-import { PasswordReset } from '../../src/auth/index.js';
+import { SignInPasswords } from '../../src/domain/auth/sign-in-passwords.js';
+import { identityRequests } from '../../src/domain/auth/identity-request.js';
+import { PasswordReset } from '../../src/domain/auth/index.js';
 import { adminReport } from '../kit/admin.js';
 import { adminEnded } from '../kit/ended.js';
 import { BASE_URL, holdRow, startService, type TestService } from '../kit/index.js';

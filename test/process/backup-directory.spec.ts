@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { BackupDirectory } from '../../src/backup/index.js';
+import { BackupDirectory } from '../../src/operations/backup/index.js';
 import { ROOT } from '../kit/deployment.js';
 
 const run = promisify(execFile);
@@ -62,7 +62,7 @@ it('a backup that the operator has named after a scheduled one is the operatorâ€
 it('a backup of many files is removed in little memory', async () => {
   const ALLOWED_MIB = 6;
   const backup = join(home, 'partial-of-many');
-  const program = pathToFileURL(join(ROOT, 'dist/src/backup/index.js')).href;
+  const program = pathToFileURL(join(ROOT, 'dist/src/operations/backup/index.js')).href;
   const script = `const { BackupDirectory } = await import('${program}');
     const before = process.memoryUsage().heapUsed;
     let most = 0;

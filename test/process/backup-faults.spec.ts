@@ -3,8 +3,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { cursorGap, type Manifest } from '../../src/backup/index.js';
-import { writeDurably } from '../../src/config/index.js';
+import { cursorGap, type Manifest } from '../../src/operations/backup/index.js';
+import { writeDurably } from '../../src/platform/config/index.js';
 import { adminReport } from '../kit/admin.js';
 import { createDatabase, startService, type TestDatabase } from '../kit/index.js';
 import { scrub } from '../kit/oracles.js';

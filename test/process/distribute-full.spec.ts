@@ -9,7 +9,7 @@ import { createDatabase, startService, type TestDatabase } from '../kit/index.js
 import { ROOT } from '../kit/deployment.js';
 import { environment, runProcess } from '../kit/process.js';
 
-const DISTRIBUTE = 'dist/src/admin/distribute.js';
+const DISTRIBUTE = 'dist/src/operations/admin/distribute.js';
 const TABLES = [
   'users',
   'subscriptions',

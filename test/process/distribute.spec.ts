@@ -1,6 +1,6 @@
 import { runProcess } from '../kit/process.js';
 
-const DISTRIBUTE = 'dist/src/admin/distribute.js';
+const DISTRIBUTE = 'dist/src/operations/admin/distribute.js';
 
 it('npm run distribute takes no password from its arguments, which every user can see', async () => {
   for (const url of [

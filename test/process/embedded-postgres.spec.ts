@@ -220,9 +220,9 @@ function databaseAlone(): string {
 /** Copies the compiled files that run the database, and an index that exports what they take from elsewhere. */
 function copyDatabase(root: string): void {
   writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
-  const configuration = join(root, 'dist/src/config');
+  const configuration = join(root, 'dist/src/platform/config');
   cpSync(join(DIST, DATABASE), join(root, 'dist', DATABASE), { recursive: true });
-  cpSync(join(DIST, 'src/config'), configuration, { recursive: true });
+  cpSync(join(DIST, 'src/platform/config'), configuration, { recursive: true });
   const lines = readFileSync(join(configuration, 'index.js'), 'utf8').split('\n');
   const taken = lines.filter((line) => CONFIGURATION.some((file) => line.includes(`'./${file}.js'`)));
   writeFileSync(join(configuration, 'index.js'), taken.join('\n'));

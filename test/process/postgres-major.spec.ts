@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
-import { Backups, type Manifest } from '../../src/backup/index.js';
+import { Backups, type Manifest } from '../../src/operations/backup/index.js';
 import { hangUp } from '../contract/routes/send.js';
 import { everyRead } from '../contract/routes/reads.js';
 import { household, type Household } from '../contract/routes/scene.js';

@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfiguration } from '../../src/config/index.js';
-import { isVapidKeyPair } from '../../src/web-push/web-push.service.js';
+import { loadConfiguration } from '../../src/platform/config/index.js';
+import { isVapidKeyPair } from '../../src/domain/devices/web-push/web-push.service.js';
 import { adminJson } from '../kit/admin.js';
 import { adminEnded } from '../kit/ended.js';
 import { ADMIN, runProcess } from '../kit/process.js';

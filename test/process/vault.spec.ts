@@ -8,7 +8,7 @@ import { KeySlots } from '../../client/src/core/vault/key-slots.js';
 import { unlock, type Unlocked } from '../../client/src/core/vault/unlock.js';
 import { openVault, setUpAccount } from '../../examples/demo/account.js';
 import { loadJson, saveJson } from '../../examples/json-file.js';
-import { formatRecoveryKey } from '../../src/automation/key-slot-crypto.js';
+import { formatRecoveryKey } from '../../src/domain/automation/key-slot-crypto.js';
 import {
   decryptAsset,
   decryptContent,
@@ -22,7 +22,7 @@ import {
   encryptPath,
   type VaultKeys,
   verificationHash,
-} from '../../src/automation/vault-crypto.js';
+} from '../../src/domain/automation/vault-crypto.js';
 import { TestAssets } from '../kit/assets.js';
 import { FolderDevice } from '../kit/folder-device.js';
 import { startService, type TestService, type TestUser, TestWorkspace } from '../kit/index.js';

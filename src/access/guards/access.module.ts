@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { AuthModule } from '../../auth/index.js';
-import { BillingModule } from '../../billing/index.js';
+import { AuthModule } from '../../domain/auth/index.js';
+import { BillingModule } from '../../domain/billing/index.js';
 import { AuthenticationGuard } from './authentication.guard.js';
 import { GeneralLimit } from './general-limit.js';
 import { RateLimitGuard, RequestsAtOnce } from './rate-limit.guard.js';

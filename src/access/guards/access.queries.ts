@@ -1,4 +1,4 @@
-import { isActive } from '../../billing/index.js';
+import { isActive } from '../../domain/billing/index.js';
 import { ofWorkspace, type Statement, statement } from '../../platform/database/index.js';
 
 export const accessStatements = {

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import { afterBody, Unauthorized } from '../../platform/http/index.js';
 import { requestScope } from '../../platform/log/index.js';
-import { AccountSuspended, Authenticator } from '../../auth/index.js';
+import { AccountSuspended, Authenticator } from '../../domain/auth/index.js';
 import { ACCESS, type Access, type AuthenticatedRequest } from '../index.js';
 import { GeneralLimit } from './general-limit.js';
 

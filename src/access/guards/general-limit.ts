@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Configuration } from '../../config/index.js';
+import { Configuration } from '../../platform/config/index.js';
 import { addressKey } from '../../platform/http/index.js';
 import { RateLimiter } from '../../platform/limits/index.js';
 

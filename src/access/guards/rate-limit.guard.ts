@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import type { ServerResponse } from 'node:http';
-import { Configuration } from '../../config/index.js';
+import { Configuration } from '../../platform/config/index.js';
 import { KeyedCounter } from '../../platform/async/index.js';
 import { InFlightRequests, networkKey, TooManyRequests } from '../../platform/http/index.js';
 import { type AuthenticatedRequest, TRANSFER, UNLIMITED } from '../index.js';

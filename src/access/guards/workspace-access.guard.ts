@@ -12,8 +12,8 @@ import {
   type SubscriptionRequirement,
   type WorkspaceRequest,
 } from '../index.js';
-import { Authenticator } from '../../auth/index.js';
-import { Subscriptions } from '../../billing/index.js';
+import { Authenticator } from '../../domain/auth/index.js';
+import { Subscriptions } from '../../domain/billing/index.js';
 import { afterBody, BadRequest, NotFound } from '../../platform/http/index.js';
 import { ACCESS_CHECKED_IN_STATEMENT } from './workspace-access.filter.js';
 import { type AccessRequirements, WorkspaceAccess } from './workspace-access.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { AccountSuspended } from '../../auth/index.js';
-import { Subscriptions } from '../../billing/index.js';
+import { AccountSuspended } from '../../domain/auth/index.js';
+import { Subscriptions } from '../../domain/billing/index.js';
 import { CoalescingRunner } from '../../platform/async/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database } from '../../platform/database/index.js';

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { OperatorError } from '../../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { baseline, REPLACED_MIGRATIONS } from './migrations/index.js';
 
 const NAMES = baseline.map(({ name }) => name);

@@ -1,4 +1,4 @@
-import { OperatorError } from '../../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { isConnectionLost, sqlState } from './database-errors.js';
 
 const READ_ONLY =

@@ -1,6 +1,6 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { availableParallelism } from 'node:os';
-import { Configuration } from '../../config/index.js';
+import { Configuration } from '../config/index.js';
 import { Log } from '../log/index.js';
 import {
   type ConnectionTarget,

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { Configuration, OperatorError } from '../../config/index.js';
+import { Configuration, OperatorError } from '../config/index.js';
 import { Log, requestScope } from '../log/index.js';
 import { Metrics } from '../metrics/index.js';
 import { connectFault } from './connect-fault.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
-import { OperatorError } from '../../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { adoptBaseline, isReplaced } from './adopt-baseline.js';
 import { readOnlyServerError } from './connect-fault.js';
 import type { ServiceDataSource } from './data-source.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { OperatorError } from '../../config/index.js';
+import { OperatorError } from '../config/index.js';
 import { endQuietly } from './silence.js';
 
 /** A setting that no server and no pooler knows: what a session writes there is visible in that session alone. */

@@ -1,4 +1,4 @@
-import { OperatorError } from '../../config/index.js';
+import { OperatorError } from '../config/index.js';
 
 export type RowsOf = (sql: string) => Promise<readonly unknown[]>;
 

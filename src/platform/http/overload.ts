@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
-import { Configuration } from '../../config/index.js';
+import { Configuration } from '../config/index.js';
 import { Database } from '../database/index.js';
 import { Log } from '../log/index.js';
 import { type Counter, Metrics } from '../metrics/index.js';

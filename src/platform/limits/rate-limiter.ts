@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Configuration } from '../../config/index.js';
+import { Configuration } from '../config/index.js';
 import { Clock } from '../clock/index.js';
 import { TooManyRequests } from '../http/index.js';
 import { Log } from '../log/index.js';

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Configuration, OperatorError } from '../../config/index.js';
+import { Configuration, OperatorError } from '../config/index.js';
 import { Log } from '../log/index.js';
 import { Metrics } from './metrics.js';
 

@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { Configuration } from '../../config/index.js';
+import { Configuration } from '../config/index.js';
 import { Log } from '../log/index.js';
 import { Metrics } from './metrics.js';
 import { MetricsServer } from './metrics-server.js';

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { Resolver } from 'node:dns/promises';
 import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { readUrl } from '../../config/index.js';
+import { readUrl } from '../config/index.js';
 
 /** All global unicast addresses; tunnels, documentation and other special uses within have ranges of their own. */
 const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];

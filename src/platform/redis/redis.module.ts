@@ -1,6 +1,6 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { Configuration, OperatorError } from '../../config/index.js';
+import { Configuration, OperatorError } from '../config/index.js';
 import { Log } from '../log/index.js';
 
 /** The connection to Redis, or null if REDIS_URL is not set and PostgreSQL is used instead. */

@@ -1,4 +1,4 @@
-import { SweepLease } from '../../../src/storage/blob-sweeper.js';
+import { SweepLease } from '../../../src/platform/storage/blob-sweeper.js';
 import { Clock } from '../../../src/platform/clock/index.js';
 
 const MINUTE = 60_000;

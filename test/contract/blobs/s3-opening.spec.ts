@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'minio';
-import { OperatorError } from '../../../src/config/index.js';
-import { openS3Store } from '../../../src/storage/s3/open-s3-store.js';
+import { OperatorError } from '../../../src/platform/config/index.js';
+import { openS3Store } from '../../../src/platform/storage/s3/open-s3-store.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { FaultProxy } from '../../kit/fault-proxy.js';
 import { startService, type TestService } from '../../kit/index.js';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { BlobMissing, type BlobStore } from '../../../src/storage/blob-store.js';
+import { BlobMissing, type BlobStore } from '../../../src/platform/storage/blob-store.js';
 import { describeWithTestServers } from '../../kit/s3.js';
 import { chunksOf, diskUnderTest, listed, MIB, newKey, s3UnderTest, type StoreUnderTest } from './stores.js';
 

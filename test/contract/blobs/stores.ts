@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'minio';
-import type { BlobStore } from '../../../src/storage/blob-store.js';
-import { DiskBlobStore } from '../../../src/storage/disk-blob-store.js';
-import { S3BlobStore } from '../../../src/storage/s3/s3-blob-store.js';
-import { S3Connection } from '../../../src/storage/s3/s3-connection.js';
+import type { BlobStore } from '../../../src/platform/storage/blob-store.js';
+import { DiskBlobStore } from '../../../src/platform/storage/disk-blob-store.js';
+import { S3BlobStore } from '../../../src/platform/storage/s3/s3-blob-store.js';
+import { S3Connection } from '../../../src/platform/storage/s3/s3-connection.js';
 import { startS3, type TestS3 } from '../../kit/s3.js';
 
 export const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { WorkspacePurge } from '../../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../../src/domain/workspaces/index.js';
 import { changedTables, checksums } from '../../kit/checksums.js';
 import {
   bearerHeader,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { exportSPKI, type JWTHeaderParameters, SignJWT } from 'jose';
 import { type Scope, SCOPES } from '../../../src/access/route-access.js';
-import { generatePat } from '../../../src/auth/index.js';
+import { generatePat } from '../../../src/domain/auth/index.js';
 import { BASE_URL } from '../../kit/index.js';
 import { type Household, mint, type Scene } from './scene.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { WorkspacePurge } from '../../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../../src/domain/workspaces/index.js';
 import { BASE_URL } from '../../kit/index.js';
 import { bearerHeader } from './credentials.js';
 import { pathTo } from './forms.js';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Scope, SCOPES } from '../../../src/access/route-access.js';
-import { STYLESHEET } from '../../../src/pages/page-assets.js';
+import { STYLESHEET } from '../../../src/web/layout/page-assets.js';
 import { cborSequence, upload } from '../../kit/batches.js';
 import { DEV_LOGIN_KEY, sha256 } from '../../kit/index.js';
 import { RECOVERY_SLOT } from '../../kit/key-slots.js';

@@ -1,10 +1,10 @@
 import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { EndedSessions, Suspensions, UserSessions } from '../../../src/auth/index.js';
-import { Mail } from '../../../src/mail/index.js';
-import { Subscriptions } from '../../../src/billing/index.js';
-import { verificationHash } from '../../../src/automation/vault-crypto.js';
-import { WorkspacesOfUser } from '../../../src/workspaces/index.js';
+import { EndedSessions, Suspensions, UserSessions } from '../../../src/domain/auth/index.js';
+import { Mail } from '../../../src/platform/mail/index.js';
+import { Subscriptions } from '../../../src/domain/billing/index.js';
+import { verificationHash } from '../../../src/domain/automation/vault-crypto.js';
+import { WorkspacesOfUser } from '../../../src/domain/workspaces/index.js';
 import { assetToken, TestAssets } from '../../kit/assets.js';
 import { automationPath, TestVault } from '../../kit/automation.js';
 import { BASE_URL, startService, type TestService, TestUser, TestWorkspace } from '../../kit/index.js';

@@ -1,6 +1,6 @@
-import { Subscriptions } from '../../../src/billing/index.js';
+import { Subscriptions } from '../../../src/domain/billing/index.js';
 import { NightlyJobs } from '../../../src/platform/jobs/index.js';
-import { WorkspacePurge } from '../../../src/workspaces/index.js';
+import { WorkspacePurge } from '../../../src/domain/workspaces/index.js';
 import { DEV_LOGIN_KEY, type TestService } from '../../kit/index.js';
 import { Follower } from './follower.js';
 import { versionName } from './files.js';

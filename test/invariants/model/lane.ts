@@ -1,5 +1,5 @@
 import fc, { type RunDetails } from 'fast-check';
-import { Subscriptions } from '../../../src/billing/index.js';
+import { Subscriptions } from '../../../src/domain/billing/index.js';
 import { startService } from '../../kit/index.js';
 import { AccountUnderTest, type Lane } from './account-under-test.js';
 import { QUOTA } from './assets.js';

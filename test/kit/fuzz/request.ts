@@ -1,5 +1,5 @@
 import { encode } from 'cborg';
-import type { Parameter } from '../../../src/api-docs/index.js';
+import type { Parameter } from '../../../src/platform/api-docs/index.js';
 import type { NamedOperation } from '../api-document.js';
 import { sha256 } from '../workspace.js';
 import { spoil } from './faults.js';

@@ -1,5 +1,5 @@
 import { SCOPES } from '../../../src/access/route-access.js';
-import { Subscriptions } from '../../../src/billing/index.js';
+import { Subscriptions } from '../../../src/domain/billing/index.js';
 import { BASE_URL, type TestService } from '../service.js';
 import type { TestUser } from '../user.js';
 import { formsOf, Visitor } from '../visitor.js';

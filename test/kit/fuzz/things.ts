@@ -1,4 +1,4 @@
-import { STYLESHEET } from '../../../src/pages/page-assets.js';
+import { STYLESHEET } from '../../../src/web/layout/page-assets.js';
 import { assetToken, envelope, TestAssets } from '../assets.js';
 import type { TestVault } from '../automation.js';
 import { DEV_LOGIN_KEY } from '../service.js';

@@ -1,4 +1,4 @@
-import type { ApiDocument, Schema } from '../../../src/api-docs/index.js';
+import type { ApiDocument, Schema } from '../../../src/platform/api-docs/index.js';
 import { FORMATS, ODD_NUMBERS, ODD_TEXTS, RAW_JSON } from './words.js';
 import type { Random } from '../random.js';
 

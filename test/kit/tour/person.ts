@@ -1,4 +1,4 @@
-import { Users } from '../../../src/auth/index.js';
+import { Users } from '../../../src/domain/auth/index.js';
 import type { ReceivedMail } from '../smtp.js';
 import { codesOf, STEP_MS } from '../second-factor.js';
 import { TestUser } from '../user.js';

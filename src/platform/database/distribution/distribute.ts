@@ -1,5 +1,5 @@
 import type { ClientBase, PoolClient } from 'pg';
-import { OperatorError } from '../../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import { connectFault } from '../connect-fault.js';
 import { createDataSource } from '../data-source.js';
 import { sqlState } from '../database-errors.js';

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { OperatorError } from '../../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import { isOnNodes } from '../running-service.js';
 import { DISTRIBUTED_TABLES, SHARED_COMMITS } from './placement.js';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { chmod, lchown, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { intendedOwnerOf, OperatorError } from '../../../config/index.js';
+import { intendedOwnerOf, OperatorError } from '../../config/index.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode, errorMessage, isRoot } from './data-directory.js';
 import {

@@ -1,7 +1,7 @@
 import { lstat, readFile, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import { makeDirectories, OperatorError } from '../../../config/index.js';
+import { makeDirectories, OperatorError } from '../../config/index.js';
 import { errorCode } from './data-directory.js';
 
 /** The PostgreSQL programs for this platform, from an optional npm package. */

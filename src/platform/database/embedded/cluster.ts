@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskFull, keptSecret, OperatorError, syncDirectory } from '../../../config/index.js';
+import { diskFull, keptSecret, OperatorError, syncDirectory } from '../../config/index.js';
 import { chownTo } from './account.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode } from './data-directory.js';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { OperatorError } from '../../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import { DATABASE, USER } from './cluster.js';
 import { errorCode, errorMessage } from './data-directory.js';
 import { PORT } from './socket-directory.js';

@@ -7,7 +7,7 @@ import {
   chownDirectory,
   intendedOwnerOf,
   makeDirectories,
-} from '../../../config/index.js';
+} from '../../config/index.js';
 
 /** SQLSTATE for a full disk. */
 const OUT_OF_DISK = '53100';

@@ -2,7 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { OperatorError } from '../../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import { type DataDirectory, errorCode, explained, openDataDirectory } from './data-directory.js';
 import { type Lock, tryLockFile, tryLockName } from './file-lock.js';
 

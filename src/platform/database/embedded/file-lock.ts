@@ -3,7 +3,7 @@ import { close as closeFile, constants, open as openFile } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { promisify } from 'node:util';
-import { makeFileForIntendedOwner } from '../../../config/index.js';
+import { makeFileForIntendedOwner } from '../../config/index.js';
 import { errorCode } from './data-directory.js';
 import { SYSTEM_PATH } from './launcher.js';
 

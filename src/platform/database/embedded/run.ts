@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { diskFull, OperatorError } from '../../../config/index.js';
+import { diskFull, OperatorError } from '../../config/index.js';
 import { ask, createDatabase } from './connection-target.js';
 import type { DataDirectory } from './data-directory.js';
 import { type FileLock, tryLockFile } from './file-lock.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { OperatorError } from '../../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import { readPassword } from './cluster.js';
 import { ask, type ConnectionTarget, embeddedTarget } from './connection-target.js';
 import { errorCode, locateDataDirectory } from './data-directory.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OperatorError } from '../../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import { chownTo } from './account.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 import type { Account } from './launcher.js';

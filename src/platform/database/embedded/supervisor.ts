@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { OperatorError } from '../../../config/index.js';
+import { OperatorError } from '../../config/index.js';
 import type { ConnectionTarget } from './connection-target.js';
 import { errorMessage, explained } from './data-directory.js';
 import { holdsDataDirectory } from './directory-lock.js';

@@ -1,7 +1,7 @@
 import { Baseline } from './baseline.js';
 
 /**
- * Accounts, their sessions and factors. The identity library's tables are those that `src/auth/identity.ts` maps.
+ * Accounts, their sessions and factors. The identity library's tables are those that `src/domain/auth/identity.ts` maps.
  *
  * `users.suspended_at`: when the operator suspended the account; `promoted_at`: since when the user is an administrator; null
  * while neither. `two_factor_enabled` is what the library reads at sign-in: true exactly while the user's row of

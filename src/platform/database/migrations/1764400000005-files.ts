@@ -1,7 +1,7 @@
 import { Baseline } from './baseline.js';
 
 /**
- * The write model: files, their versions and the change log, which `src/files/put-documents.sql` writes. Every key begins with the
+ * The write model: files, their versions and the change log, which `src/domain/files/put-documents.sql` writes. Every key begins with the
  * workspace, so the rows of a workspace can be distributed by it. A path may have 4,096 characters and an index entry holds
  * 2.7 kB, hence `path_hash`.
  *

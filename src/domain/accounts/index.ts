@@ -1,0 +1,5 @@
+export { AccountDeletion } from './account-deletion.js';
+export { AccountModule } from './accounts.module.js';
+export { type AccountDetails, Accounts, type ListedAccount, type ListOptions } from './accounts.js';
+export { CancellationOutbox } from './cancellation-outbox.js';
+export { Invitations, type NewInvitation, type OpenInvitation } from './invitations.js';

@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type FindOptionsWhere, IsNull, Not, Repository } from 'typeorm';
+import { type Acting, type AuditEntry, AuditLog } from './audit/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { Database } from '../../platform/database/index.js';
+import { AuthSession } from './auth-session.entity.js';
+import type { BrowserSession } from './browser-sessions.js';
+import { SecondFactor } from './factors/index.js';
+import { Passkey } from './passkeys/index.js';
+import { UserEntity } from './user.entity.js';
+
+/**
+ * Users whom the operator has promoted (`users.promoted_at`). The admin page asks on each request, so a demotion or a
+ * suspension takes effect with the next request on every instance.
+ */
+@Injectable()
+export class Administrators {
+  constructor(
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
+    @InjectRepository(SecondFactor) private readonly factors: Repository<SecondFactor>,
+    @InjectRepository(Passkey) private readonly passkeys: Repository<Passkey>,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** Returns whether the user was not an administrator before. */
+  promote(userId: string, by: Acting): Promise<boolean> {
+    const entry: AuditEntry = { action: 'account.promoted', userId, ...by };
+    return this.change({ id: userId, promotedAt: IsNull() }, this.clock.now(), entry);
+  }
+
+  /** Returns whether the user was an administrator. */
+  demote(userId: string, by: Acting): Promise<boolean> {
+    const entry: AuditEntry = { action: 'account.demoted', userId, ...by };
+    return this.change({ id: userId, promotedAt: Not(IsNull()) }, null, entry);
+  }
+
+  /**
+   * Whether a session may open the admin page: its user is promoted, not suspended, and has a second factor that was given in it.
+   * A passkey does not make the password insufficient, and a session may be older than the factor: a password alone must not do.
+   */
+  async isAdmitted({ userId, id }: Pick<BrowserSession, 'userId' | 'id'>): Promise<boolean> {
+    const hasGivenFactor = await this.sessions.existsBy({ id, userId, factorAt: Not(IsNull()) });
+    return hasGivenFactor && (await this.isPromoted(userId)) && (await this.hasSecondFactor(userId));
+  }
+
+  /** Whether the user is promoted and not suspended, with or without a second factor. */
+  isPromoted(userId: string): Promise<boolean> {
+    return this.users.existsBy({ id: userId, promotedAt: Not(IsNull()), suspendedAt: IsNull() });
+  }
+
+  /** Whether the user has a second factor: a confirmed TOTP secret or a passkey. */
+  async hasSecondFactor(userId: string): Promise<boolean> {
+    const hasFactor = await this.factors.existsBy({ userId, verified: true });
+    return hasFactor || (await this.passkeys.existsBy({ userId }));
+  }
+
+  private change(
+    where: FindOptionsWhere<UserEntity>,
+    promotedAt: Date | null,
+    entry: AuditEntry,
+  ): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const { affected } = await tx.manager.getRepository(UserEntity).update(where, { promotedAt });
+      const isNew = affected === 1;
+      if (isNew) await this.audit.record(entry, tx);
+      return isNew;
+    });
+  }
+}

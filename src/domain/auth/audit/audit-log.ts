@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { isDeepStrictEqual } from 'node:util';
+import { LessThan, Repository } from 'typeorm';
+import { Clock } from '../../../platform/clock/index.js';
+import { Database, type Tx } from '../../../platform/database/index.js';
+import type { Acting } from './acting.js';
+import type { AuditAction, AuditDetails } from './actions.js';
+import { type AuditEvent, AuditEventEntity } from './audit-event.entity.js';
+import { auditStatements } from './audit.queries.js';
+
+/** Longer texts of clients are cut. */
+const MOST_CHARACTERS = 512;
+
+/** Of one account; older ones are deleted with each new event. */
+export const MAX_EVENTS = 10_000;
+
+/** How many surplus events are deleted with each new one. */
+const FORGOTTEN_AT_ONCE = 1_000;
+
+/** What an access token can do any number of times. */
+const REPEATED_BY_PROGRAMS: readonly AuditAction[] = [
+  'key-session.opened',
+  'key-slot.removed',
+  'key-slot.set',
+  'workspace.deleted',
+];
+
+/** How many events `hasRecent` and `since` read. */
+const LOOKED_THROUGH = 200;
+
+const HOUR_MS = 60 * 60_000;
+
+/** Above every id of a table. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+/** Something that was done to the service, or to somebody without an account. */
+export interface ServiceAuditEntry extends Acting {
+  readonly action: AuditAction;
+  readonly details?: AuditDetails;
+}
+
+/** Something that was done to an account. */
+export interface AuditEntry extends ServiceAuditEntry {
+  /** The account that it was done to. */
+  readonly userId: string;
+}
+
+/** Runs statements: a transaction, or the database itself. */
+export type Runner = Pick<Tx, 'run'>;
+
+export type AuditListener = (entry: AuditEntry, tx: Tx) => Promise<void>;
+
+/**
+ * What was done to accounts: who, what, when, from where. An entry is recorded in the transaction of the change that it
+ * describes, where there is one.
+ */
+@Injectable()
+export class AuditLog {
+  private readonly listeners: AuditListener[] = [];
+
+  constructor(
+    @InjectRepository(AuditEventEntity) private readonly events: Repository<AuditEventEntity>,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Calls `listener` with each entry, in the transaction that records it; if the listener fails, nothing is recorded. */
+  onRecord(listener: AuditListener): void {
+    this.listeners.push(listener);
+  }
+
+  /** @param tx the transaction of the change; without it, the entry is committed in a transaction of its own */
+  async record(entry: AuditEntry, tx?: Tx): Promise<void> {
+    if (tx) await this.recordIn(tx, entry);
+    else await this.database.transaction((own) => this.recordIn(own, entry));
+  }
+
+  /**
+   * Whether the same, with the same details and from the same address, was recorded within the last hour, as far as the newest events
+   * of the account show it: for what a program may do every few minutes.
+   */
+  async hasRecent(entry: AuditEntry): Promise<boolean> {
+    const { userId, action, ip = null, details = {} } = entry;
+    const since = new Date(this.clock.now().getTime() - HOUR_MS);
+    const events = await newestSince(this.events, userId, since);
+    return events.some(
+      (event) => event.action === action && event.ip === ip && isDeepStrictEqual(event.details, details),
+    );
+  }
+
+  /** Records what was done to the service, not to an account; listeners are not called. */
+  async recordOfService(entry: ServiceAuditEntry, tx: Runner): Promise<void> {
+    await this.insert(tx, entry, null);
+  }
+
+  /** The events of a user, newest first. @param before an id: only older events */
+  ofUser(userId: string, limit: number, before = NEWEST): Promise<AuditEvent[]> {
+    return this.events.find({ where: { userId, id: LessThan(before) }, order: { id: 'DESC' }, take: limit });
+  }
+
+  /** What happened to an account since a time, as far as its newest 200 events show it. For listeners: what they hear is included. */
+  since(userId: string, time: Date, tx: Tx): Promise<AuditEvent[]> {
+    return newestSince(tx.manager.getRepository(AuditEventEntity), userId, time);
+  }
+
+  /** The events of all users, newest first. @param before an id: only older events */
+  page(limit: number, before = NEWEST): Promise<AuditEvent[]> {
+    return this.events.find({ where: { id: LessThan(before) }, order: { id: 'DESC' }, take: limit });
+  }
+
+  /** Removes addresses, clients and details from the events of an account that is deleted. */
+  async anonymize({ userId, email }: { userId: string; email: string }, tx: Tx): Promise<void> {
+    const events = tx.manager.getRepository(AuditEventEntity);
+    await events.update({ userId }, { ip: null, userAgent: null, details: {} });
+    await tx.run(auditStatements.anonymizeInvitations, [email.toLowerCase()]); // separate: a single condition would scan the whole log
+  }
+
+  private async recordIn(tx: Tx, entry: AuditEntry): Promise<void> {
+    await this.insert(tx, entry, entry.userId);
+    for (const listener of this.listeners) await listener(entry, tx);
+  }
+
+  private async insert(tx: Runner, entry: ServiceAuditEntry, userId: string | null): Promise<void> {
+    const { action, actor, actorId = null, ip = null, userAgent, details = {} } = entry;
+    const client = [ip, userAgent?.slice(0, MOST_CHARACTERS) ?? null];
+    const event = [this.clock.now(), userId, action, actor, actorId, ...client, JSON.stringify(details)];
+    await tx.run(auditStatements.record, [
+      ...event,
+      MAX_EVENTS - 1,
+      FORGOTTEN_AT_ONCE,
+      [...REPEATED_BY_PROGRAMS],
+    ]);
+  }
+}
+
+/** Filters a user's newest events by time: a condition in SQL would read all events to find few. */
+async function newestSince(
+  events: Repository<AuditEventEntity>,
+  userId: string,
+  time: Date,
+): Promise<AuditEvent[]> {
+  const newest = await events.find({ where: { userId }, order: { id: 'DESC' }, take: LOOKED_THROUGH });
+  return newest.filter(({ at }) => at > time);
+}

@@ -1,0 +1,230 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Configuration } from '../../platform/config/index.js';
+import { Forbidden } from '../../platform/http/index.js';
+import { KillSwitch } from '../../platform/kill-switch/index.js';
+import { isPending } from './factors/index.js';
+import { GuessLimit } from './guess-limit.js';
+import type { Identity } from './identity.js';
+import { NO_PASSWORDS } from './identity-actions.js';
+import { IDENTITY } from './identity.provider.js';
+import { IdentityClient } from './identity-client.js';
+
+/** The client of a request, as recorded with a session. */
+export interface Client {
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+/** The session identified by a browser's cookie, with its user. */
+export interface BrowserSession {
+  readonly id: string;
+  /** A secret: it must not leave the service. */
+  readonly token: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Why a sign-in, sign-up or password change was refused; `unfit` means a name or an address that cannot be stored. */
+export type Refusal =
+  | 'wrong-credentials'
+  | 'invalid-email'
+  | 'email-taken'
+  | 'password-too-short'
+  | 'password-too-long'
+  | 'password-too-common'
+  | 'no-password'
+  | 'unverified'
+  | 'unfit';
+
+/** A new browser session; the caller must still set its cookies. */
+export interface SignedIn {
+  readonly userId: string;
+  /** A secret: it must not leave the service. */
+  readonly token: string;
+  readonly cookies: readonly string[];
+}
+
+/** The password was right, but the account has a second factor. The cookies identify the sign-in that waits for it. */
+export interface WaitsForFactor {
+  readonly needsFactor: true;
+  readonly cookies: readonly string[];
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  INVALID_EMAIL_OR_PASSWORD: 'wrong-credentials',
+  INVALID_EMAIL: 'invalid-email',
+  INVALID_PASSWORD: 'wrong-credentials',
+  PASSWORD_TOO_SHORT: 'password-too-short',
+  PASSWORD_TOO_LONG: 'password-too-long',
+  PASSWORD_TOO_COMMON: 'password-too-common',
+  CREDENTIAL_ACCOUNT_NOT_FOUND: 'no-password',
+  EMAIL_NOT_VERIFIED: 'unverified',
+  USER_ALREADY_EXISTS: 'email-taken',
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'email-taken',
+  FAILED_TO_CREATE_USER: 'email-taken', // a concurrent sign-up won
+};
+
+/** Longer ones are cut. */
+export const MAX_USER_AGENT = 512;
+
+/**
+ * The identity handler as used by the service's own pages. The pages check origin and form themselves, so this class does not
+ * check where a request comes from; it passes on only the cookies and the client of a request.
+ */
+@Injectable()
+export class BrowserSessions {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly identityClient: IdentityClient,
+    private readonly configuration: Configuration,
+    private readonly guessLimit: GuessLimit,
+    private readonly killSwitch: KillSwitch,
+  ) {}
+
+  /**
+   * The session of a browser, by its Cookie header, or null. Also returns the cookies to set in the browser: the session's expiry
+   * is extended at most once a day, and the cookie of an ended session is removed.
+   * @throws AccountSuspended
+   */
+  async of(
+    cookie: string | undefined,
+    { ip }: Pick<Client, 'ip'>,
+  ): Promise<{ session: BrowserSession | null; cookies: readonly string[] }> {
+    if (cookie === undefined) return { session: null, cookies: [] };
+    const { body, cookies } = await this.identityClient.ask<Found | null>('get-session', ip, { cookie });
+    if (!body) return { session: null, cookies };
+    const { id, token } = body.session;
+    const { id: userId, email, name } = body.user;
+    return { session: { id, token, userId, email, name }, cookies };
+  }
+
+  /**
+   * @throws Forbidden if passwords are switched off, TooManyRequests after ten attempts a minute from an address, including those
+   *   over the API
+   */
+  async signIn(
+    email: string,
+    password: string,
+    client: Client,
+  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
+    this.refuseWithoutPasswords();
+    await this.guessLimit.count('sign-in/email', client.ip);
+    return this.enter('sign-in/email', { email, password }, client);
+  }
+
+  /** @throws Forbidden if sign-up or passwords are disabled, ServiceUnavailable while read-only, TooManyRequests as above */
+  async signUp(
+    account: { email: string; password: string; name: string },
+    client: Client,
+  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
+    this.killSwitch.refuseWhen('read-only');
+    this.refuseWithoutPasswords();
+    if (!this.configuration.signupEnabled) throw new Forbidden('sign-up is disabled');
+    await this.guessLimit.count('sign-up/email', client.ip);
+    return this.enter('sign-up/email', account, client);
+  }
+
+  /**
+   * Changes the password of the signed-in user. All other sessions end, and this one gets a new token.
+   * @throws Forbidden if passwords are switched off, ServiceUnavailable while read-only, TooManyRequests as above
+   */
+  async changePassword(
+    cookie: string | undefined,
+    change: { currentPassword: string; newPassword: string; revokeAccessTokens: boolean },
+    client: Client,
+  ): Promise<{ cookies: readonly string[] } | { refusal: Refusal }> {
+    this.killSwitch.refuseWhen('read-only');
+    this.refuseWithoutPasswords();
+    await this.guessLimit.count('change-password', client.ip);
+    const headers = { ...userAgentOf(client), ...(cookie === undefined ? {} : { cookie }) };
+    const body = { ...change, revokeOtherSessions: true };
+    const { body: answer, cookies } = await this.identityClient.ask<Entered>(
+      'change-password',
+      client.ip,
+      headers,
+      body,
+    );
+    return answer.user ? { cookies } : { refusal: refusalOf(answer) };
+  }
+
+  /** Ends a new session whose cookies are not sent to a browser. */
+  async forget({ token }: Pick<SignedIn, 'token'>): Promise<void> {
+    await (await this.identity.$context).internalAdapter.deleteSession(token);
+  }
+
+  /** Ends the browser's session. Returns the cookies that remove the session from the browser. */
+  async signOut(cookie: string | undefined, { ip }: Pick<Client, 'ip'>): Promise<readonly string[]> {
+    const headers: Record<string, string> = cookie === undefined ? {} : { cookie };
+    return (await this.identityClient.ask('sign-out', ip, headers, {})).cookies;
+  }
+
+  /**
+   * Creates a separate session for an app and returns a one-time token for it. A one-time token hands over the session it was
+   * created from; created from the browser's session, the two would end together.
+   * @param browser the browser's session
+   * @throws Forbidden when the browser's session ends meanwhile (the password may have been changed), AccountSuspended
+   */
+  async handOver(browser: { userId: string; token: string }, client: Client): Promise<string> {
+    const { internalAdapter } = await this.identity.$context;
+    const isSignedOut = new Forbidden('the browser session has ended');
+    const found = await internalAdapter.findSession(browser.token);
+    if (!found) throw isSignedOut;
+    const session = await internalAdapter.createSession(browser.userId, false, {
+      ipAddress: client.ip,
+      userAgent: client.userAgent.slice(0, MAX_USER_AGENT),
+      confirmedAt: (found.session as { confirmedAt?: Date | null }).confirmedAt ?? null,
+    });
+    try {
+      if (!(await internalAdapter.findSession(browser.token))) throw isSignedOut;
+      const authorization = `Bearer ${session.token}`;
+      const action = 'one-time-token/generate';
+      return (await this.identityClient.ask<{ token: string }>(action, client.ip, { authorization })).body
+        .token;
+    } catch (error) {
+      await internalAdapter.deleteSession(session.token); // its token was not handed out
+      throw error;
+    }
+  }
+
+  private refuseWithoutPasswords(): void {
+    if (this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
+  }
+
+  private async enter(
+    action: string,
+    body: object,
+    client: Client,
+  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
+    const { body: answer, cookies } = await this.identityClient.ask<Entered>(
+      action,
+      client.ip,
+      userAgentOf(client),
+      body,
+    );
+    if (answer.user && !answer.token) return { refusal: 'unverified' };
+    if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
+    // Only this cookie: the library also removes that of the session, which may be the browser's for another account.
+    if (answer.twoFactorRedirect) return { needsFactor: true, cookies: cookies.filter(isPending) };
+    return { refusal: refusalOf(answer) };
+  }
+}
+
+function userAgentOf({ userAgent }: Client): Record<string, string> {
+  return { 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
+}
+
+const refusalOf = ({ code = '' }: Entered): Refusal => REFUSALS[code] ?? 'unfit';
+
+interface Entered {
+  readonly user?: { readonly id: string };
+  /** Null after a sign-up with an address that must be confirmed first. */
+  readonly token?: string | null;
+  readonly twoFactorRedirect?: true;
+  readonly code?: string;
+}
+
+interface Found {
+  readonly session: { readonly id: string; readonly token: string };
+  readonly user: { readonly id: string; readonly email: string; readonly name: string };
+}

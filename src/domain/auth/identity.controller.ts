@@ -1,0 +1,118 @@
+import { All, Controller, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../../access/index.js';
+import { Documented } from '../../platform/api-docs/index.js';
+import { Configuration } from '../../platform/config/index.js';
+import {
+  afterBody,
+  BadRequest,
+  Forbidden,
+  NotFound,
+  parseJsonObject,
+  readBody,
+  refuseUnknownMembers,
+} from '../../platform/http/index.js';
+import { KillSwitch, OpenWhenReadOnly } from '../../platform/kill-switch/index.js';
+import { GuessLimit } from './guess-limit.js';
+import { identityAction, type IdentityAction, NO_PASSWORDS } from './identity-actions.js';
+import { CLIENT_ADDRESS_HEADER } from './identity-request.js';
+import { IDENTITY_DOCS } from './identity.docs.js';
+import type { Identity } from './identity.js';
+import { IDENTITY } from './identity.provider.js';
+import { settleSource } from './request-source.js';
+
+const BODY_LIMIT = 64 * 1024;
+
+/** Mounts the identity handler at /api/auth. It checks sessions, cookies and origins itself. */
+@Controller('api/auth')
+@Documented(IDENTITY_DOCS)
+@Public('the identity handler has its own session, cookie and origin checks')
+@OpenWhenReadOnly('users can sign in and out; other writes are refused below')
+export class IdentityController {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly configuration: Configuration,
+    private readonly guessLimit: GuessLimit,
+    private readonly killSwitch: KillSwitch,
+  ) {}
+
+  @All('*')
+  async handle(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { '*': path } = request.params as { '*': string };
+    const action = isPlain(request.originalUrl, path) ? identityAction(request.method, path) : undefined;
+    if (!action || (action.needsMail && !this.configuration.hasMail)) throw new NotFound('not found');
+    if (action.isPassword && this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
+    if (action.isWrite) {
+      this.killSwitch.refuseWhen('read-only');
+      afterBody(request.raw, () => this.killSwitch.refuseWhen('read-only'));
+    }
+    if (action.isGuessable) await this.guessLimit.count(path, request.ip);
+
+    // Always use our own address: a request target may name any host, and the handler would accept it as its own.
+    const url = new URL(`/api/auth/${path}`, this.configuration.publicUrl);
+    url.search = queryOf(request.url);
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const headers = headersOf(request);
+    const maySetCookies = settleSource(headers, request.method, this.configuration);
+    const webRequest = await toWebRequest(request, { url, headers, members: action.members }, gone.signal);
+    const answer = await this.identity.handler(webRequest);
+    reply.status(answer.status);
+    answer.headers.forEach((value, name) => {
+      if (name !== 'set-cookie') reply.header(name, value);
+    });
+    if (maySetCookies) for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
+    await reply.header('cache-control', 'no-store').send(Buffer.from(await answer.arrayBuffer()));
+  }
+}
+
+function queryOf(target: string): string {
+  const start = target.indexOf('?');
+  return start < 0 ? '' : target.slice(start);
+}
+
+/**
+ * Whether the path of a request is in its one accepted spelling. The router decodes paths, but a proxy with rules for the sign-in may not:
+ * `sign-in%2femail` would pass it.
+ * @param target as it was sent: `request.url` is normalised for the log
+ */
+function isPlain(target: string, path: string): boolean {
+  const [spelled = ''] = target.replace(/^https?:\/\/[^/]*/i, '').split('?');
+  return spelled === `/api/auth/${path}`;
+}
+
+function headersOf(request: FastifyRequest): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    for (const one of [value ?? []].flat()) headers.append(name, one);
+  }
+  headers.set(CLIENT_ADDRESS_HEADER, request.ip);
+  return headers;
+}
+
+async function toWebRequest(
+  request: FastifyRequest,
+  {
+    url,
+    headers,
+    members,
+  }: { readonly url: URL; readonly headers: Headers } & Pick<IdentityAction, 'members'>,
+  signal: AbortSignal,
+): Promise<Request> {
+  const body = request.method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
+  if (body) refuseUnfit(body, members);
+  return new Request(url, {
+    method: request.method,
+    headers,
+    signal,
+    ...(body?.length ? { body: new Uint8Array(body) } : {}),
+  });
+}
+
+/** Accepts only JSON: any site could post a form, and the check below would not see all that a form can contain. */
+function refuseUnfit(body: Buffer, members: IdentityAction['members']): void {
+  const given = Object.keys(parseJsonObject(body));
+  if (members) refuseUnknownMembers(given, members);
+  // PostgreSQL's text cannot store NUL, and the handler would fail too late. JSON can contain NUL in this spelling only.
+  if (body.includes('\\u0000')) throw new BadRequest('NUL characters are not accepted');
+}

@@ -1,0 +1,148 @@
+import type { FactoryProvider } from '@nestjs/common';
+import { getRepositoryToken } from '@nestjs/typeorm';
+import { IsNull, Not, type Repository } from 'typeorm';
+import { Configuration, keptSecret } from '../../platform/config/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { Database, underStartLock } from '../../platform/database/index.js';
+import { Forbidden } from '../../platform/http/index.js';
+import { Queues } from '../../platform/limits/index.js';
+import { Log } from '../../platform/log/index.js';
+import { AuthSession } from './auth-session.entity.js';
+import { FactorActions } from './factors/index.js';
+import { IdentityPool } from './identity-pool.js';
+import { identityRequests, inIdentityRequest } from './identity-request.js';
+import { createIdentity, type Identity } from './identity.js';
+import { Passkeys } from './passkeys/index.js';
+import { EmailVerification } from './email-verification.js';
+import { PasswordRecovery } from './password-recovery.js';
+import { SessionCap } from './session-cap.js';
+import { IdentityPasswords } from './sign-in-passwords.js';
+import { AccountSuspended } from './suspensions.js';
+import { UserEntity } from './user.entity.js';
+import { UserSessions } from './user-sessions.js';
+
+type Adapter = Awaited<Identity['$context']>['internalAdapter'];
+
+interface Parts {
+  readonly users: Repository<UserEntity>;
+  readonly clock: Clock;
+  readonly identityPool: IdentityPool;
+  readonly needsVerifiedEmail: boolean;
+}
+
+/** The address of the account has not been confirmed, and must be before a session begins. */
+class EmailUnverified extends Forbidden {
+  constructor() {
+    super('the email address is not confirmed', { code: 'EMAIL_NOT_VERIFIED' });
+  }
+}
+
+/**
+ * Adds four rules at the single place where the identity handler finds and creates sessions.
+ *
+ * - A session of a suspended account is neither found nor created. The request is answered with AccountSuspended, only after the
+ *   password check, so that nobody learns of a suspension without the password.
+ * - No session is created for an account whose address must be confirmed first.
+ * - No session is created by an action that is no sign-in, such as the one that adds a passkey.
+ * - An expired session is not found, so that the handler does not delete it: a clock that is briefly wrong would otherwise sign
+ *   everybody out for good. The nightly job removes expired sessions.
+ */
+function guardSessions(adapter: Adapter, { users, clock, identityPool, needsVerifiedEmail }: Parts): void {
+  const findSession = adapter.findSession.bind(adapter);
+  const createSession = adapter.createSession.bind(adapter);
+  const refuseSuspended = (userId: string): Promise<void> =>
+    identityPool.noting(async () => {
+      if (await users.existsBy({ id: userId, suspendedAt: Not(IsNull()) })) throw new AccountSuspended();
+    });
+
+  adapter.findSession = async (token) => {
+    const found = await findSession(token);
+    if (!found || found.session.expiresAt <= clock.now()) return null;
+    try {
+      await refuseSuspended(found.user.id);
+    } catch (error) {
+      if (error instanceof AccountSuspended) return null; // already recorded; the handler would log it as its own fault
+      throw error;
+    }
+    return found;
+  };
+  const refuseUnverified = (userId: string): Promise<void> =>
+    identityPool.noting(async () => {
+      if (await users.existsBy({ id: userId, emailVerified: false })) throw new EmailUnverified();
+    });
+  adapter.createSession = async (userId, ...more) => {
+    if (identityRequests.getStore()?.mayBeginSession === false)
+      throw new Error('this action begins no session');
+    if (needsVerifiedEmail) await refuseUnverified(userId);
+    await refuseSuspended(userId);
+    return createSession(userId, ...more);
+  };
+}
+
+/** A suspended user may still sign a browser out, to sign in to another account. */
+const mayBeSuspended = ({ url }: Request): boolean => new URL(url).pathname.endsWith('/sign-out');
+
+export const IDENTITY = Symbol('IDENTITY');
+
+/**
+ * The identity handler, on a migrated database and with its signing key. The key is created here under the start lock: otherwise
+ * instances that start together would each create one on their first request.
+ */
+export const provideIdentity: FactoryProvider<Identity> = {
+  provide: IDENTITY,
+  inject: [
+    Configuration,
+    Database,
+    Clock,
+    IdentityPasswords,
+    FactorActions,
+    Passkeys,
+    PasswordRecovery,
+    EmailVerification,
+    UserSessions,
+    SessionCap,
+    getRepositoryToken(UserEntity),
+    getRepositoryToken(AuthSession),
+    Log,
+    Queues,
+  ],
+  useFactory: async (
+    configuration: Configuration,
+    database: Database,
+    clock: Clock,
+    passwords: IdentityPasswords,
+    factors: FactorActions,
+    passkeys: Passkeys,
+    recovery: PasswordRecovery,
+    verification: EmailVerification,
+    sessions: UserSessions,
+    sessionCap: SessionCap,
+    users: Repository<UserEntity>,
+    authSessions: Repository<AuthSession>,
+    log: Log,
+    queues: Queues,
+  ) => {
+    const secret = configuration.authSecret ?? (await keptSecret(configuration.dataDir, 'auth-secret'));
+    const identityPool = new IdentityPool(database.pool, queues);
+    const confirmedAt = (sessionId: string): Promise<Date | null> =>
+      identityPool.noting(async () => {
+        const session = await authSessions.findOneBy({ id: sessionId });
+        return session?.confirmedAt ?? null;
+      });
+    const services = { passwords, factors, passkeys, recovery, verification, sessions };
+    const parts = { ...services, identityPool, sessionCap, clock, confirmedAt };
+    const identity = createIdentity(configuration, secret, parts, log);
+    guardSessions((await identity.$context).internalAdapter, {
+      ...{ users, clock, identityPool },
+      needsVerifiedEmail: configuration.requiresVerifiedEmail,
+    });
+    await underStartLock(database.dataSource, () => identity.api.getJwks());
+    return {
+      ...identity,
+      handler: (request) => inIdentityRequest(request, identity.handler, isExpectedFault),
+    };
+  },
+};
+
+const isExpectedFault = (fault: Error, request: Request): boolean =>
+  fault instanceof AccountSuspended && mayBeSuspended(request);

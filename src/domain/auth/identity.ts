@@ -1,0 +1,225 @@
+import { betterAuth, type BetterAuthOptions } from 'better-auth';
+import { APIError } from 'better-auth/api';
+import { bearer } from 'better-auth/plugins/bearer';
+import { jwt } from 'better-auth/plugins/jwt';
+import { oneTimeToken } from 'better-auth/plugins/one-time-token';
+import { Configuration } from '../../platform/config/index.js';
+import { asName } from '../../platform/http/index.js';
+import type { Clock } from '../../platform/clock/index.js';
+import { type Log, redactUrl } from '../../platform/log/index.js';
+import type { IdentityPasswords } from './sign-in-passwords.js';
+import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
+import { type FactorActions, factorPlugin } from './factors/index.js';
+import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
+import { passwordPlugin } from './password-plugin.js';
+import { sessionCookiePlugin } from './session-cookie-plugin.js';
+import { sessionListPlugin } from './session-list-plugin.js';
+import type { EmailVerification } from './email-verification.js';
+import { fit } from './account-fields.js';
+import type { PasswordRecovery } from './password-recovery.js';
+import { recoveryPlugin } from './recovery-plugin.js';
+import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
+import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
+import type { IdentityPool } from './identity-pool.js';
+import type { UserSessions } from './user-sessions.js';
+
+interface IdentityParts {
+  readonly identityPool: IdentityPool;
+  readonly passwords: IdentityPasswords;
+  readonly factors: FactorActions;
+  readonly passkeys: Passkeys;
+  readonly sessionCap: SessionCap;
+  readonly recovery: PasswordRecovery;
+  readonly verification: EmailVerification;
+  readonly clock: Clock;
+  /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
+  readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
+  readonly sessions: UserSessions;
+}
+
+/** Service JWTs. */
+const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityParts, 'confirmedAt'>) =>
+  jwt({
+    jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
+    jwt: {
+      issuer: publicUrl,
+      audience: publicUrl,
+      expirationTime: `${JWT_MINUTES}m`,
+      definePayload: async ({ session }) => claimsOf(session.id, await confirmedAt(session.id)),
+    },
+    disableSettingJwtHeader: true,
+    schema: { jwks: { modelName: 'auth_jwks', fields: JWKS_COLUMNS } },
+  });
+
+/** The identity handler: email and password, sessions, one-time tokens and service JWTs, on the service's own tables. */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
+export function createIdentity(
+  configuration: Configuration,
+  secret: string,
+  { identityPool, passwords, factors, ...parts }: IdentityParts,
+  log: Log,
+) {
+  return betterAuth({
+    database: identityPool,
+    secret,
+    baseURL: configuration.publicUrl,
+    basePath: '/api/auth',
+    // Only for callback URLs; settleOrigin checks the origin of requests.
+    trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)),
+    telemetry: { enabled: false },
+    logger: {
+      level: 'warn',
+      // Most of what the library logs as errors are client mistakes, and its messages repeat client input.
+      log: (_level, message) => log.warn({}, redactUrl(message)),
+    },
+    rateLimit: { enabled: false }, // the service counts sign-ins itself, across all instances
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: !configuration.signupEnabled,
+      requireEmailVerification: configuration.requiresVerifiedEmail,
+      onExistingUserSignUp: ({ user }) => parts.verification.tellOwner(user),
+      customSyntheticUser: asStored,
+      minPasswordLength: PASSWORD_LENGTH.min,
+      maxPasswordLength: PASSWORD_LENGTH.max,
+      password: { hash: passwords.signIn.hash, verify: passwords.signIn.verify },
+    },
+    advanced: {
+      database: { generateId: 'uuid', defaultFindManyLimit: LIBRARY_READS_AT_MOST },
+      ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
+      // Set explicitly: by default the library skips origin checks when NODE_ENV or TEST indicates tests.
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
+    },
+    onAPIError: { throw: true }, // errors that are not answers of its own end as 401, 500 or 503 in the service's filter
+    databaseHooks: hooksOf(passwords, factors, parts),
+    ...TABLES,
+    plugins: [
+      factorPlugin(factors, new URL(configuration.publicUrl).hostname), // before those that hand sessions out
+      jwtPlugin(configuration, parts),
+      bearer(),
+      oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
+      passwordPlugin(passwords),
+      sessionCookiePlugin(),
+      sessionListPlugin(parts.sessions),
+      passkeyPlugin(factors, parts.passkeys, configuration.publicUrl),
+      recoveryPlugin(parts),
+    ],
+  });
+}
+
+/** The account that a sign-up with a taken address pretends to have made, as it would have been stored. */
+const asStored: NonNullable<NonNullable<BetterAuthOptions['emailAndPassword']>['customSyntheticUser']> = ({
+  coreFields,
+  additionalFields,
+  id,
+}) => ({ ...coreFields, name: asName(coreFields.name), ...additionalFields, id });
+
+/**
+ * The claims of OpenID Connect that say where a JWT comes from: `sid`, the session, and `auth_time`, when its user gave a password or
+ * another factor, in seconds; the latter is absent where the session does not know.
+ */
+export const claimsOf = (
+  sessionId: string,
+  confirmedAt: Date | null,
+): { sid: string; auth_time?: number } => ({
+  sid: sessionId,
+  ...(confirmedAt && { auth_time: Math.floor(confirmedAt.getTime() / 1000) }),
+});
+
+type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
+
+const hooksOf = (
+  { signIn }: IdentityPasswords,
+  factors: FactorActions,
+  {
+    sessionCap,
+    clock,
+    passkeys,
+    verification,
+  }: Pick<IdentityParts, 'sessionCap' | 'clock' | 'passkeys' | 'verification'>,
+): Hooks => ({
+  user: { create: { before: fit, after: (user) => verification.begin(user) }, update: { before: fit } },
+  session: {
+    create: {
+      before: (session) => {
+        const [now, factorAt] = [clock.now(), identityRequests.getStore()?.hasFactor ? clock.now() : null];
+        return Promise.resolve({ data: { confirmedAt: now, factorAt, ...session } });
+      },
+      after: async (session) => {
+        const { passkey } = identityRequests.getStore() ?? {};
+        if (passkey !== undefined && !(await passkeys.check(session, passkey)))
+          throw new APIError('UNAUTHORIZED', { message: 'Unauthorized' });
+        if (await signIn.check(session)) await sessionCap.begun(session);
+      },
+    },
+  },
+  verification: {
+    create: {
+      before: (verification) => {
+        const expiresAt = factors.pending.expiryOf(verification);
+        return Promise.resolve({ data: expiresAt ? { expiresAt } : {} });
+      },
+      after: async (verification) => {
+        await factors.pending.check(verification);
+        await sessionCap.minted(verification);
+      },
+    },
+  },
+});
+
+export type Identity = ReturnType<typeof createIdentity>;
+
+const TIMES = { createdAt: 'created_at', updatedAt: 'updated_at' };
+
+const JWKS_COLUMNS = {
+  publicKey: 'public_key',
+  privateKey: 'private_key',
+  createdAt: 'created_at',
+  expiresAt: 'expires_at',
+};
+
+/** A column that the library writes, and shows nobody. */
+function hiddenTime(fieldName: string) {
+  return { type: 'date' as const, fieldName, required: false, input: false, returned: false };
+}
+
+/** The names of our tables and columns, as created by the migration. */
+const TABLES = {
+  user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMES } },
+  session: {
+    modelName: 'auth_sessions',
+    fields: {
+      userId: 'user_id',
+      expiresAt: 'expires_at',
+      ipAddress: 'ip_address',
+      userAgent: 'user_agent',
+      ...TIMES,
+    },
+    additionalFields: {
+      /** When a password or another factor was last given in the session. */
+      confirmedAt: hiddenTime('confirmed_at'),
+      /** When a code or a passkey was; null for a session that knows only a password. */
+      factorAt: hiddenTime('factor_at'),
+    },
+  },
+  account: {
+    modelName: 'auth_accounts',
+    fields: {
+      userId: 'user_id',
+      accountId: 'account_id',
+      providerId: 'provider_id',
+      accessToken: 'access_token',
+      refreshToken: 'refresh_token',
+      idToken: 'id_token',
+      accessTokenExpiresAt: 'access_token_expires_at',
+      refreshTokenExpiresAt: 'refresh_token_expires_at',
+      ...TIMES,
+    },
+  },
+  verification: {
+    modelName: 'auth_verifications',
+    // The nightly job removes expired rows; the library would do so on each lookup, by a clock that may be wrong.
+    disableCleanup: true,
+    fields: { expiresAt: 'expires_at', ...TIMES },
+  },
+};

@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { MoreThan, Not, Repository } from 'typeorm';
+import { AuditLog } from '../audit/index.js';
+import { Configuration } from '../../../platform/config/index.js';
+import { Clock } from '../../../platform/clock/index.js';
+import { Database, type Tx } from '../../../platform/database/index.js';
+import { AccessEndings, type Ended } from '../access-endings.js';
+import { AuthAccount } from '../auth-account.entity.js';
+import { linkedAccountStatements } from '../auth.queries.js';
+import type { Client } from '../browser-sessions.js';
+import { Invitation } from '../invitation.entity.js';
+import { AccountSuspended } from '../suspensions.js';
+import { createUser, UserEntity } from '../user.entity.js';
+
+/** A person whom the provider has identified, with an address that it has verified. */
+export interface VerifiedPerson {
+  readonly subject: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  /** The user who is signed in with the browser and has given a password or another factor recently, if any. */
+  readonly provenUserId: string | undefined;
+  readonly client: Client;
+}
+
+/** `no-account`: there is none with this address, which is not invited, and sign-up is closed. `other-person`: it is linked to another subject. */
+export type LinkRefusal = 'no-account' | 'other-person';
+
+type Linked = { userId: string; ended?: Ended } | { refusal: LinkRefusal };
+
+/** Another request of the same person was first. Rolls back what this one has done, which may include a new account. */
+class LinkedMeanwhile extends Error {}
+
+/** The accounts of people at the provider: each is found by issuer and subject, whatever becomes of their address there. */
+@Injectable()
+export class LinkedAccounts {
+  constructor(
+    @InjectRepository(AuthAccount) private readonly accounts: Repository<AuthAccount>,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly configuration: Configuration,
+    private readonly endings: AccessEndings,
+    private readonly auditLog: AuditLog,
+  ) {}
+
+  /** The id of the user who is linked to a subject. */
+  async find(subject: string): Promise<string | undefined> {
+    return (await this.accounts.findOneBy({ providerId: this.providerId, accountId: subject }))?.userId;
+  }
+
+  /**
+   * Links the subject to the account with its address, or to a new one; an open invitation of the address is used up. An address
+   * that was never verified here may have been entered by somebody else: whoever now proves that it is theirs gets the account, and
+   * all earlier access to it ends, unless the person has just shown that it is theirs too.
+   * @throws AccountSuspended
+   */
+  async link(person: VerifiedPerson): Promise<{ userId: string } | { refusal: LinkRefusal }> {
+    try {
+      const linked = await this.database.transaction((tx) => this.linkIn(tx, person));
+      if ('refusal' in linked) return linked;
+      if (linked.ended) this.endings.announce(linked.ended);
+      return { userId: linked.userId };
+    } catch (error) {
+      const userId = error instanceof LinkedMeanwhile ? await this.find(person.subject) : undefined;
+      if (userId === undefined) throw error;
+      return { userId };
+    }
+  }
+
+  private async linkIn(tx: Tx, person: VerifiedPerson): Promise<Linked> {
+    const now = this.clock.now();
+    const { subject, provenUserId } = person;
+    const user = await this.userFor(tx, person, now);
+    if (!user) return { refusal: 'no-account' };
+    if (user.isSuspended) throw new AccountSuspended();
+    const { providerId } = this;
+    const another = { userId: user.id, providerId, accountId: Not(subject) };
+    if (await tx.manager.getRepository(AuthAccount).existsBy(another)) return { refusal: 'other-person' };
+    const added = await tx.run(linkedAccountStatements.link, [user.id, subject, providerId, now]);
+    if (added.length === 0) throw new LinkedMeanwhile();
+    const mustEnd = !user.isVerified && user.id !== provenUserId;
+    const ended = mustEnd ? await this.endings.end(tx, user.id, 'first-proof') : undefined;
+    await tx.manager.getRepository(UserEntity).update({ id: user.id }, { emailVerified: true });
+    const details = {
+      provider: this.configuration.oidcName ?? '',
+      endsEarlierAccess: mustEnd,
+      ...(user.isNew ? { isNewAccount: true } : {}),
+    };
+    await this.auditLog.record(
+      { action: 'single-sign-on.linked', userId: user.id, actor: 'user', ...person.client, details },
+      tx,
+    );
+    return { userId: user.id, ...(ended && { ended }) };
+  }
+
+  /** The account with the address, under its lock; a new one if sign-up is open or the address is invited. */
+  private async userFor(
+    tx: Tx,
+    { email, name, client }: VerifiedPerson,
+    now: Date,
+  ): Promise<Found | undefined> {
+    const users = tx.manager.getRepository(UserEntity);
+    const user = await lockAddress(users, email);
+    if (user) return user;
+    // The first request gets the row, whether it comes through the provider or with the link of the invitation.
+    const used = await tx.manager.getRepository(Invitation).delete({ email, expiresAt: MoreThan(now) });
+    const isInvited = used.affected === 1;
+    const mayJoin = isInvited || this.configuration.signupEnabled;
+    const id = mayJoin ? await createUser(users, { email, name, now }) : undefined;
+    // A concurrent request with the same address may have won; its account is like any other that exists.
+    if (id === undefined) return lockAddress(users, email);
+    if (isInvited)
+      await this.auditLog.record({ action: 'account.joined', userId: id, actor: 'user', ...client }, tx);
+    return { id, isVerified: true, isSuspended: false, isNew: true };
+  }
+
+  private get providerId(): string {
+    return `oidc:${this.configuration.oidcIssuer ?? ''}`;
+  }
+}
+
+interface Found {
+  readonly id: string;
+  readonly isVerified: boolean;
+  readonly isSuspended: boolean;
+  /** Made by this sign-in. */
+  readonly isNew?: true;
+}
+
+/** The account with an address, locked until the transaction ends. */
+async function lockAddress(users: Repository<UserEntity>, email: string): Promise<Found | undefined> {
+  const select = { id: true, emailVerified: true, suspendedAt: true } as const;
+  const user = await users.findOne({ select, where: { email }, lock: { mode: 'pessimistic_write' } });
+  return user
+    ? { id: user.id, isVerified: user.emailVerified, isSuspended: user.suspendedAt !== null }
+    : undefined;
+}

@@ -1,0 +1,180 @@
+import { Injectable } from '@nestjs/common';
+import { errors, jwtVerify, type JWTPayload } from 'jose';
+import { Configuration } from '../../../platform/config/index.js';
+import { Clock } from '../../../platform/clock/index.js';
+import { equalSecrets } from '../token-secrets.js';
+import { askProvider, documentAt, type JsonObject, ProviderAway } from './provider-fetch.js';
+import { type Metadata, ProviderMetadata } from './provider-metadata.js';
+
+/** The provider's answer, or somebody's in its name, does not prove who signs in. The message is for the log. */
+export class BadAnswer extends Error {}
+
+/** Only signatures with a published key: never `none`, and never one that a secret alone makes. */
+const ALGORITHMS = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+
+/** How far the provider's clock may differ. */
+const CLOCK_TOLERANCE_SECONDS = 60;
+const MAX_SUBJECT = 255;
+
+/** Who has signed in at the provider, by a verified ID token. */
+export interface Identified {
+  /** The provider's own, permanent name for the person. */
+  readonly subject: string;
+  /** When the person last gave a password or another factor to the provider; now, if the provider does not say. */
+  readonly authenticatedAt: Date;
+  /** The claims about the person; fetched only when they are needed. @throws ProviderAway, BadAnswer */
+  readonly profile: () => Promise<JsonObject>;
+}
+
+/** The secrets of one sign-in, which only the browser that began it can supply. */
+export interface SignInSecrets {
+  readonly nonce: string;
+  /** The PKCE verifier. */
+  readonly verifier: string;
+}
+
+interface SignInRequest {
+  readonly state: string;
+  readonly nonce: string;
+  readonly challenge: string;
+  readonly isFresh: boolean;
+}
+
+/** The OpenID Connect provider: authorization code flow with PKCE. Its tokens are used here and kept nowhere. */
+@Injectable()
+export class Provider {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly metadata: ProviderMetadata,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Where the provider sends the browser back to. */
+  get redirectUri(): string {
+    return `${this.configuration.publicUrl}/auth/single-sign-on/callback`;
+  }
+
+  /**
+   * The address at which a person signs in.
+   * @param challenge of the PKCE verifier
+   * @param isFresh whether the provider must ask for the password or another factor even if the person is signed in there
+   * @throws ProviderAway
+   */
+  async signInAddress(request: SignInRequest): Promise<string> {
+    const { state, nonce, challenge, isFresh } = request;
+    const { authorizationEndpoint } = await this.metadata.get();
+    const address = new URL(authorizationEndpoint);
+    const parameters = {
+      response_type: 'code',
+      client_id: this.clientId,
+      redirect_uri: this.redirectUri,
+      scope: 'openid email profile',
+      state,
+      nonce,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+      ...(isFresh ? { prompt: 'login', max_age: '0' } : {}),
+    };
+    for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
+    return address.href;
+  }
+
+  /** @param issuer the `iss` of an answer: another provider's answer is not ours. @throws BadAnswer, ProviderAway */
+  async checkIssuer(issuer: string | undefined): Promise<void> {
+    const { namesIssuer } = await this.metadata.get();
+    if (issuer === undefined ? namesIssuer : issuer !== this.issuer)
+      throw new BadAnswer('the answer names another issuer, or none');
+  }
+
+  /** Exchanges the code of an answer for the proof of who signed in. @throws BadAnswer, ProviderAway */
+  async identify(code: string, { nonce, verifier }: SignInSecrets): Promise<Identified> {
+    const metadata = await this.metadata.get();
+    const tokens = await this.exchange(code, verifier, metadata);
+    if (typeof tokens.id_token !== 'string') throw new BadAnswer('there is no ID token');
+    const claims = await this.verified(tokens.id_token, nonce, metadata);
+    const { sub: subject = '' } = claims;
+    if (subject.length === 0 || subject.length > MAX_SUBJECT || subject.includes('\0'))
+      throw new BadAnswer('the subject is not 1 to 255 characters');
+    const now = this.clock.now().getTime();
+    const { auth_time: authTime } = claims;
+    const authenticatedAt = new Date(typeof authTime === 'number' ? Math.min(authTime * 1000, now) : now);
+    return {
+      subject,
+      authenticatedAt,
+      profile: () => profileOf(subject, claims, tokens.access_token, metadata),
+    };
+  }
+
+  private get issuer(): string {
+    return this.configuration.oidcIssuer ?? '';
+  }
+
+  private get clientId(): string {
+    return this.configuration.oidcClientId ?? '';
+  }
+
+  private async exchange(code: string, verifier: string, metadata: Metadata): Promise<JsonObject> {
+    const { clientId, redirectUri } = this;
+    const { oidcClientSecret: secret = '' } = this.configuration;
+    const form = new URLSearchParams({
+      ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+      ...(metadata.usesBasic ? {} : { client_id: clientId, client_secret: secret }),
+    });
+    const { status, body } = await askProvider(metadata.tokenEndpoint, {
+      method: 'POST',
+      headers: metadata.usesBasic ? { authorization: basicOf(clientId, secret) } : {},
+      body: form,
+    });
+    // Both are published error codes; anything else in the answer stays out of the log.
+    if (body.error === 'invalid_client') throw new ProviderAway('the provider refuses OIDC_CLIENT_SECRET');
+    if (status !== 200) throw new BadAnswer('the provider refuses the code');
+    return body;
+  }
+
+  private async verified(idToken: string, nonce: string, { keys }: Metadata): Promise<JWTPayload> {
+    const { clientId } = this;
+    try {
+      const { payload } = await jwtVerify(idToken, keys, {
+        algorithms: ALGORITHMS,
+        issuer: this.issuer,
+        audience: clientId,
+        requiredClaims: ['sub', 'exp', 'iat', 'nonce'],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: this.clock.now(),
+      });
+      if (typeof payload.nonce !== 'string' || !equalSecrets(payload.nonce, nonce))
+        throw new BadAnswer('the ID token has another nonce');
+      const needsParty = [payload.aud].flat().length > 1 || payload.azp !== undefined;
+      if (needsParty && payload.azp !== clientId)
+        throw new BadAnswer('the ID token was issued to another service');
+      return payload;
+    } catch (error) {
+      // Its messages name the claim, never the value.
+      if (error instanceof errors.JOSEError) throw new BadAnswer(`the ID token: ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+/** As RFC 6749 wants it: both parts are form-encoded first. */
+function basicOf(clientId: string, secret: string): string {
+  const [id, password] = [clientId, secret].map((part) => new URLSearchParams({ part }).toString().slice(5));
+  return `Basic ${Buffer.from(`${id}:${password}`).toString('base64')}`;
+}
+
+/** The claims of the ID token, or those of the userinfo endpoint when the token has no address. */
+async function profileOf(
+  subject: string,
+  claims: JWTPayload,
+  accessToken: unknown,
+  { userinfoEndpoint }: Metadata,
+): Promise<JsonObject> {
+  if (claims.email !== undefined || userinfoEndpoint === undefined || typeof accessToken !== 'string')
+    return claims;
+  const profile = await documentAt(userinfoEndpoint, { headers: { authorization: `Bearer ${accessToken}` } });
+  if (profile.sub !== subject) throw new BadAnswer('the profile is that of another person');
+  return profile;
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { Configuration } from '../../platform/config/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { Database, type Tx } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { networkKey, TooManyRequests } from '../../platform/http/index.js';
+import { wrongPasswordStatements } from './auth.queries.js';
+import { KNOWN_FOR_MS } from './known-networks.js';
+
+export const WRONG_PASSWORDS_PER_HOUR = 20;
+/** Mails of one kind to an address that callers without a session can have sent. */
+export const MAILS_PER_HOUR = 5;
+export const HOUR_MS = 60 * 60_000;
+
+/** At most five wrong codes of a second factor in a quarter of an hour. */
+const WRONG_CODES = { most: 5, withinMs: 15 * 60_000 };
+const WRONG_PASSWORDS = { most: WRONG_PASSWORDS_PER_HOUR, withinMs: HOUR_MS };
+const MAILS = { most: MAILS_PER_HOUR, withinMs: HOUR_MS };
+
+/**
+ * Counts wrong passwords and codes by account, over all instances. An attempt is counted before its password is checked,
+ * or a thousand concurrent attempts would all be let through; an attempt with the right password is removed again.
+ */
+@Injectable()
+export class WrongPasswords {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * Counts a sign-in as one with a wrong password. Returns a function that undoes the count. Accounts that do not exist are
+   * counted like others. A client whose network has signed in to the account before is never refused.
+   * @throws TooManyRequests after `WRONG_PASSWORDS_PER_HOUR`
+   */
+  async countSignIn(email: string, ip: string): Promise<() => Promise<void>> {
+    if (this.isOff) return () => Promise.resolve();
+    const known = { email: email.toLowerCase(), network: networkKey(ip) };
+    return this.count(signInOf(email), WRONG_PASSWORDS, known);
+  }
+
+  /** Like `countSignIn`, for a password change: counts per user with a known session, regardless of strangers' attempts. */
+  async countChange(userId: string): Promise<() => Promise<void>> {
+    if (this.isOff) return () => Promise.resolve();
+    return this.count(`change-password:${userId}`, WRONG_PASSWORDS);
+  }
+
+  /**
+   * Like `countSignIn`, for codes of the second factor; never switched off, because codes are short. Callers have given the
+   * password, or have a session, so strangers cannot keep the owner out; the two are counted apart.
+   * @throws TooManyRequests after five in a quarter of an hour
+   */
+  countCode(userId: string, at: 'sign-in' | 'session'): Promise<() => Promise<void>> {
+    return this.count(`second-factor:${at}:${userId}`, WRONG_CODES);
+  }
+
+  /**
+   * Counts a mail that somebody without a session has asked for.
+   * @param run the caller's transaction, if there is one
+   * @throws TooManyRequests after `MAILS_PER_HOUR`
+   */
+  async countMail(key: string, run?: Pick<Tx, 'run'>): Promise<void> {
+    if (this.isOff) return;
+    await this.count(`mail:${key}`, MAILS, undefined, run);
+  }
+
+  /** Counts a wrong password found elsewhere together with those of sign-ins. Refuses nobody. */
+  async noteWrong(email: string): Promise<void> {
+    if (this.isOff) return;
+    try {
+      await this.count(signInOf(email), WRONG_PASSWORDS);
+    } catch (error) {
+      if (!(error instanceof TooManyRequests)) throw error;
+    }
+  }
+
+  private get isOff(): boolean {
+    return this.configuration.rateLimitPerMinute === 0;
+  }
+
+  private async count(
+    key: string,
+    { most, withinMs }: typeof WRONG_CODES,
+    known?: { email: string; network: string },
+    run: Pick<Tx, 'run'> = this.database,
+  ): Promise<() => Promise<void>> {
+    const id = createHash('sha256').update(key).digest();
+    const now = this.clock.now();
+    const since = new Date(now.getTime() - withinMs);
+    const add = async (isForced: boolean): Promise<boolean> =>
+      (await run.run(wrongPasswordStatements.add, [id, now, since, isForced, most])).length > 0;
+    const isKnown = async (): Promise<boolean> => {
+      if (!known) return false;
+      const values = [known.email, known.network, new Date(now.getTime() - KNOWN_FOR_MS)];
+      return (await run.run(wrongPasswordStatements.isKnown, values)).length > 0;
+    };
+    if (!(await add(false)) && !((await isKnown()) && (await add(true))))
+      throw new TooManyRequests(await this.secondsUntilFree(id, since, run));
+    // A failure here must not change an answer that is already decided: one counted attempt too many does no harm.
+    return async () => {
+      await this.log.bestEffort('undo the count of a wrong password', () =>
+        this.database.run(wrongPasswordStatements.takeBack, [id, now]),
+      );
+    };
+  }
+
+  private async secondsUntilFree(id: Buffer, since: Date, run: Pick<Tx, 'run'>): Promise<number> {
+    const [oldest] = await run.run<{ at: Date | null }>(wrongPasswordStatements.oldest, [id, since]);
+    const left = (oldest?.at ?? since).getTime() - since.getTime();
+    return Math.max(1, Math.ceil(left / 1000));
+  }
+}
+
+/** Ignores case: the identity handler stores addresses in lower case. */
+const signInOf = (email: string): string => `sign-in:${email.toLowerCase()}`;

@@ -1,0 +1,166 @@
+import { Injectable } from '@nestjs/common';
+import { isUtf8 } from 'node:buffer';
+import type { DecipherGCM } from 'node:crypto';
+import { Conflict } from '../../platform/http/index.js';
+import type { BlobReference, ByteRange } from '../../platform/storage/index.js';
+import { LargeNotes } from './large-notes.js';
+import { type Head, NoteHeads } from './note-heads.js';
+import {
+  contentDecipher,
+  decryptContent,
+  DecryptionError,
+  ENVELOPE_OVERHEAD,
+  envelopeParts,
+  type VaultKeys,
+} from './vault-crypto.js';
+import type { Vault } from './vault.js';
+
+/** The longest UTF-8 character, minus one byte. */
+const LONGEST_REST = 3;
+
+/** Checks whether a text that arrives in chunks is UTF-8. A character may be split across chunks. */
+export class Utf8Check {
+  /** The bytes of an incomplete character. */
+  private rest: Buffer = Buffer.alloc(0);
+  private isSound = true;
+
+  add(piece: Buffer): void {
+    if (!this.isSound) return;
+    const bytes = this.rest.length > 0 ? Buffer.concat([this.rest, piece]) : piece;
+    const end = lastBoundary(bytes);
+    this.isSound = isUtf8(bytes.subarray(0, end));
+    this.rest = Buffer.from(bytes.subarray(end));
+    if (bytes !== piece) bytes.fill(0);
+  }
+
+  /** Call it once, after the last chunk. */
+  isText(): boolean {
+    return this.isSound && this.rest.length === 0;
+  }
+}
+
+/** The start of the last character if it is incomplete; otherwise the end. */
+function lastBoundary(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(LONGEST_REST, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+/** The most memory that one slow client may hold. Inline blobs are small too. */
+const HELD_BYTES = 64 * 1024 + ENVELOPE_OVERHEAD;
+
+const NO_TEXT = 'the file is not text';
+
+/** A plaintext in UTF-8. */
+export interface OpenedContent {
+  /** To be read once, before `close`. A character may be split across chunks. */
+  readonly pieces: Iterable<Buffer> | AsyncIterable<Buffer>;
+  /** Wipes the plaintext from memory. */
+  readonly close: () => void;
+}
+
+/** Decrypts envelopes. */
+@Injectable()
+export class Contents {
+  constructor(
+    private readonly heads: NoteHeads,
+    private readonly largeNotes: LargeNotes,
+  ) {}
+
+  /**
+   * Reads content that is not small twice, chunk by chunk: first to authenticate it, then at the pace of the client.
+   * However slow the client is, it holds neither memory nor a slot.
+   * @throws Conflict when the content cannot be decrypted or is not text, ServiceUnavailable when too many large
+   * notes are being opened
+   */
+  async open({ userId, keys }: Vault, encryptedPath: string, blob: BlobReference): Promise<OpenedContent> {
+    const release = await this.largeNotes.acquire(userId, blob.size);
+    try {
+      if (!blob.bytes && blob.size > HELD_BYTES) {
+        const pieces = await this.verified(keys, encryptedPath, blob);
+        return { pieces, close: () => undefined };
+      }
+      const content = decryptContent(keys, encryptedPath, await this.heads.envelope(blob));
+      const wipe = (): Buffer => content.fill(0);
+      if (isUtf8(content)) return { pieces: [content], close: wipe };
+      wipe();
+      throw new Conflict(NO_TEXT);
+    } catch (error) {
+      throw error instanceof DecryptionError
+        ? new Conflict('the file cannot be decrypted with this key')
+        : error;
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * Returns the chunks of content that has been authenticated and is text. @throws DecryptionError, Conflict when it
+   * is not text
+   */
+  private async verified(
+    keys: VaultKeys,
+    encryptedPath: string,
+    blob: BlobReference,
+  ): Promise<AsyncIterable<Buffer>> {
+    const parts = envelopeParts(blob.size);
+    const header = await this.read(blob, parts.header);
+    const tag = await this.read(blob, parts.tag);
+    const decrypted = (): AsyncGenerator<Buffer, void> =>
+      this.decrypted(blob, contentDecipher(keys, encryptedPath, { header, tag }), parts.ciphertext);
+    const check = new Utf8Check();
+    for await (const piece of decrypted()) check.add(piece);
+    if (!check.isText()) throw new Conflict(NO_TEXT);
+    return decrypted();
+  }
+
+  private async read(blob: BlobReference, range: ByteRange): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    for await (const piece of this.heads.pieces(blob, range)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+
+  private async *decrypted(
+    blob: BlobReference,
+    decipher: DecipherGCM,
+    ciphertext: ByteRange,
+  ): AsyncGenerator<Buffer, void> {
+    for await (const piece of this.heads.pieces(blob, ciphertext)) {
+      const text = decipher.update(piece);
+      try {
+        yield text;
+      } finally {
+        text.fill(0);
+      }
+    }
+    finish(decipher);
+  }
+
+  /** Whether a file has this content. A file that cannot be decrypted does not. */
+  async isSame({ keys }: Vault, head: Head, content: Buffer): Promise<boolean> {
+    if (head.size !== content.length + ENVELOPE_OVERHEAD) return false;
+    const envelope = await this.heads.envelope(head);
+    try {
+      const current = decryptContent(keys, head.encryptedPath, envelope);
+      const isSame = current.equals(content);
+      current.fill(0);
+      return isSame;
+    } catch (error) {
+      if (error instanceof DecryptionError) return false;
+      throw error;
+    }
+  }
+}
+
+/** Verifies the tag. @throws DecryptionError */
+function finish(decipher: DecipherGCM): void {
+  try {
+    decipher.final();
+  } catch (cause) {
+    throw new DecryptionError('the envelope does not open', { cause });
+  }
+}

@@ -1,0 +1,156 @@
+import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../../access/index.js';
+import {
+  arrayOf,
+  Documented,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  OK,
+  STRING,
+  UUID,
+} from '../../platform/api-docs/index.js';
+import { Configuration } from '../../platform/config/index.js';
+import { IsName, JsonBody, sendJsonList } from '../../platform/http/index.js';
+import type { Device } from './device.entity.js';
+import { Devices } from './devices.service.js';
+
+/** The contract requires snake_case for the list, camelCase for creation. */
+interface DeviceWire {
+  id: string;
+  name: string;
+  platform: string;
+  last_seen_at: string | null;
+  created_at: string;
+}
+
+interface CreatedDeviceWire {
+  id: string;
+  userId: string;
+  name: string;
+  platform: string;
+}
+
+function deviceWire(device: Device): DeviceWire {
+  return {
+    id: device.id,
+    name: device.name,
+    platform: device.platform,
+    last_seen_at: device.lastSeenAt?.toISOString() ?? null,
+    created_at: device.createdAt.toISOString(),
+  };
+}
+
+function createdDeviceWire({ id, userId, name, platform }: Device): CreatedDeviceWire {
+  return { id, userId, name, platform };
+}
+
+class CreateDeviceRequest {
+  @IsName(100)
+  name: string;
+
+  @IsName(50)
+  platform: string;
+}
+
+const DEVICE = named(
+  'Device',
+  objectOf<DeviceWire>({
+    id: UUID,
+    name: STRING,
+    platform: STRING,
+    last_seen_at: nullable(INSTANT),
+    created_at: INSTANT,
+  }),
+);
+
+const CREATED = named(
+  'CreatedDevice',
+  objectOf<CreatedDeviceWire>({ id: UUID, userId: UUID, name: STRING, platform: STRING }),
+);
+
+const VAPID = {
+  anyOf: [
+    objectOf<{ publicKey: string; enabled: true }>({ publicKey: STRING, enabled: { const: true } }),
+    objectOf<{ enabled: false }>({ enabled: { const: false } }),
+  ],
+};
+
+const DEVICES_DOCS = {
+  tag: 'Devices',
+  operations: {
+    list: {
+      summary: 'List the registered devices',
+      answers: {
+        200: json('all registered devices', objectOf<{ devices: unknown }>({ devices: arrayOf(DEVICE) })),
+      },
+    },
+    create: {
+      id: 'devices.register',
+      summary: 'Register a device',
+      description: 'Its id can be used as `X-Device-Id`. A device that is not registered can sync too.',
+      answers: { 201: json('the device', CREATED), 409: 'the user already has 1,000 devices' },
+    },
+    vapidPublicKey: {
+      id: 'devices.getVapidPublicKey',
+      summary: 'Get the public key for Web Push subscriptions',
+      answers: { 200: json('the VAPID public key, or `enabled: false` if Web Push is off', VAPID) },
+    },
+    delete: {
+      summary: 'Delete a device and its push subscriptions',
+      path: { id: { description: 'The id of the device.' } },
+      answers: { 200: json('the device is deleted', OK), 404: 'device not found' },
+    },
+  },
+} as const;
+
+@Controller('api/v1/devices')
+@Documented(DEVICES_DOCS)
+export class DevicesController {
+  constructor(
+    private readonly devices: Devices,
+    private readonly configuration: Configuration,
+  ) {}
+
+  @Get()
+  @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('lets a client find its own device; lists names only, and changes nothing')
+  async list(
+    @CurrentPrincipal() { userId }: Principal,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = { before: '{"devices":[', after: ']}', wire: deviceWire };
+    await sendJsonList(request, reply, this.devices.list(userId), form);
+  }
+
+  @Post()
+  @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('a client registers itself before it syncs its workspace')
+  async create(
+    @CurrentPrincipal() { userId }: Principal,
+    @JsonBody() { name, platform }: CreateDeviceRequest,
+  ): Promise<CreatedDeviceWire> {
+    return createdDeviceWire(await this.devices.create(userId, name, platform));
+  }
+
+  /** The key that a browser needs to subscribe. */
+  @Get('vapid-public-key')
+  @Scopes('documents:read', 'documents:write')
+  @BoundTokensToo('the same for everybody')
+  vapidPublicKey(): { publicKey: string; enabled: true } | { enabled: false } {
+    const { vapidPublicKey } = this.configuration;
+    return vapidPublicKey === undefined ? { enabled: false } : { publicKey: vapidPublicKey, enabled: true };
+  }
+
+  @Delete(':id')
+  @Scopes('full')
+  @Unbound()
+  async delete(@CurrentPrincipal() { userId }: Principal, @Param('id') id: string): Promise<{ ok: true }> {
+    await this.devices.delete(userId, id);
+    return { ok: true };
+  }
+}

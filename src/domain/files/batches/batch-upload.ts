@@ -1,0 +1,211 @@
+import { Injectable } from '@nestjs/common';
+import type { WorkspaceRef } from '../../../access/index.js';
+import { WorkspaceAccess, WorkspaceClosed } from '../../../access/guards/index.js';
+import { COMMIT_BYTES, COMMIT_UPLOADS, Files, type Uploaded } from '../index.js';
+import { Configuration } from '../../../platform/config/index.js';
+import { Database } from '../../../platform/database/index.js';
+import {
+  ApiError,
+  BadRequest,
+  Conflict,
+  PayloadTooLarge,
+  type Place,
+  placesOf,
+  type WorkSlot,
+} from '../../../platform/http/index.js';
+import { FreeSpace } from '../../../platform/storage/index.js';
+import { batchStatements } from './batches.queries.js';
+import { type CborMap, cborMaps, contentIn, MAX_CONTENT_BYTES } from './cbor-maps.js';
+import { pathIn, type UploadItem, uploadItemOf } from './upload-item.js';
+
+export const MAX_ITEMS = 1_000;
+export const MAX_BATCH_BYTES = 32 * 1024 * 1024;
+
+export interface UploadResult {
+  /** Null when the item has no valid path. */
+  readonly encryptedPath: string | null;
+  /** What a PUT would have answered. */
+  readonly status: number;
+  readonly id: string | null;
+  readonly version: number | null;
+  readonly contentHash: string | null;
+  readonly error?: string;
+}
+
+export interface BatchUploaded {
+  /** Of the last change that the batch made; the head of the log when it made none. */
+  readonly cursor: number;
+  /** In the order of the items. */
+  readonly results: readonly UploadResult[];
+}
+
+/** A group with more bytes of content is not in memory together with the next one. */
+const MOST_BESIDE_NEXT = 512 * 1024;
+
+/** An item that can be decided by the write model, and the place of its result. */
+interface Placed {
+  readonly place: number;
+  readonly item: UploadItem;
+}
+
+export interface BatchUpload {
+  readonly workspace: WorkspaceRef;
+  readonly deviceId: string;
+  /** Called before each group of items is written. @throws when the caller may not write any more */
+  readonly beforeGroup: (items: number) => Promise<void>;
+  /** Held while the body arrives and while a group is written. */
+  readonly slot: WorkSlot;
+}
+
+/** Uploads of many files in one request. Items are committed in groups, each while the next one arrives unless it is large. */
+@Injectable()
+export class BatchUploads {
+  /** No item may be larger than a PUT. */
+  private readonly mostOfItem: number;
+
+  constructor(
+    private readonly files: Files,
+    private readonly space: FreeSpace,
+    private readonly database: Database,
+    private readonly workspaceAccess: WorkspaceAccess,
+    { maxFileBytes }: Configuration,
+  ) {
+    this.mostOfItem = Math.min(MAX_CONTENT_BYTES, maxFileBytes);
+  }
+
+  /**
+   * Each item is decided as by a PUT. When this throws, the groups that were committed stay, and the client can send the whole
+   * batch again.
+   * @throws NoRoom, before the body is read if there is no room then, PayloadTooLarge, BadRequest when the body is not a sequence
+   * of maps, WorkspaceClosed, ServiceUnavailable, and the errors of the body and of `beforeGroup`
+   * @param read begins to read the body; its place is held while there is something to do for it
+   */
+  async upload(batch: BatchUpload, read: (place: Place) => AsyncIterable<Buffer>): Promise<BatchUploaded> {
+    return this.space.during((place) => this.uploadGroups(batch, read(placesOf(place, batch.slot))));
+  }
+
+  private async uploadGroups(batch: BatchUpload, body: AsyncIterable<Buffer>): Promise<BatchUploaded> {
+    const results: UploadResult[] = [];
+    let cursor: number | undefined;
+    let writing: Promise<number | undefined> = Promise.resolve(undefined);
+    try {
+      for await (const group of groupsOf(body, results, this.mostOfItem)) {
+        cursor = (await writing) ?? cursor;
+        writing = batch.slot.during(() => this.write(batch, group, results));
+        writing.catch(() => undefined); // thrown when it is awaited
+        if (contentBytes(group) >= MOST_BESIDE_NEXT) await writing.catch(() => undefined);
+      }
+      cursor = (await writing) ?? cursor;
+    } finally {
+      await writing.catch(() => undefined);
+    }
+    if (results.length === 0) throw new BadRequest('a batch has at least one item');
+    return { cursor: cursor ?? (await this.headCursor(batch.workspace)), results };
+  }
+
+  /** Returns the cursor of the last change; undefined when nothing was written. */
+  private async write(
+    { workspace, deviceId, beforeGroup }: BatchUpload,
+    group: readonly Placed[],
+    results: UploadResult[],
+  ): Promise<number | undefined> {
+    await beforeGroup(group.length);
+    const { id: workspaceId, caller } = workspace;
+    const uploads = group.map(({ item }) => ({ ...item, workspaceId, caller, deviceId }));
+    const outcomes = await this.space.duringAll(
+      group.map(({ item }) => item.content.length),
+      () => this.files.uploadAll({ workspaceId, deviceId }, uploads),
+    );
+    let cursor: number | undefined;
+    for (const [index, outcome] of outcomes.entries()) {
+      const { place, item } = group[index] as Placed;
+      if (outcome.status === 'fulfilled') {
+        results[place] = uploadedResult(item, outcome.value);
+        cursor = outcome.value.cursor ?? cursor;
+      } else results[place] = refusedResult(item.encryptedPath, outcome.reason);
+    }
+    return cursor;
+  }
+
+  private async headCursor({ id, caller }: WorkspaceRef): Promise<number> {
+    const values = [id, ...(await this.workspaceAccess.admittedParameters(caller))];
+    const [head] = await this.database.run<{ cursor: number }>(batchStatements.head, values);
+    if (!head) throw new WorkspaceClosed();
+    return head.cursor;
+  }
+}
+
+const contentBytes = (group: readonly Placed[]): number =>
+  group.reduce((sum, { item }) => sum + item.content.length, 0);
+
+/** The items that can be written, as many at a time as fit into a commit; adds the results of all others. */
+async function* groupsOf(
+  body: AsyncIterable<Buffer>,
+  results: UploadResult[],
+  mostOfItem: number,
+): AsyncGenerator<readonly Placed[], void> {
+  const paths = new Set<string>();
+  let [items, bytes, groupBytes] = [0, 0, 0];
+  let group: Placed[] = [];
+  for await (const map of cborMaps(body)) {
+    const size = contentIn(map).length;
+    bytes += size;
+    if (size > mostOfItem) throw new PayloadTooLarge(`an item of a batch has at most ${mostOfItem} bytes`);
+    refuseSurplus(items, bytes);
+    const place = items++;
+    const item = itemOrRefusal(map, paths);
+    if ('status' in item) {
+      results[place] = item;
+      continue;
+    }
+    if (group.length > 0 && groupBytes + size > COMMIT_BYTES) {
+      yield group;
+      [group, groupBytes] = [[], 0];
+    }
+    group.push({ place, item });
+    groupBytes += size;
+    if (group.length < COMMIT_UPLOADS && groupBytes < COMMIT_BYTES) continue;
+    yield group; // at once, so that it is not in memory together with the next item
+    [group, groupBytes] = [[], 0];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** @throws PayloadTooLarge */
+function refuseSurplus(itemsBefore: number, bytes: number): void {
+  if (itemsBefore === MAX_ITEMS) throw new PayloadTooLarge(`a batch has at most ${MAX_ITEMS} items`);
+  if (bytes > MAX_BATCH_BYTES)
+    throw new PayloadTooLarge(`the contents of a batch have at most ${MAX_BATCH_BYTES} bytes`);
+}
+
+/** @param paths of the items before this one */
+function itemOrRefusal(map: CborMap, paths: Set<string>): UploadItem | UploadResult {
+  const path = pathIn(map);
+  const isRepeated = path !== null && paths.has(path);
+  if (path !== null) paths.add(path);
+  try {
+    const item = uploadItemOf(map);
+    if (isRepeated) throw new Conflict('the batch has an item with this path before');
+    return item;
+  } catch (error) {
+    return refusedResult(path, error);
+  }
+}
+
+const uploadedResult = (item: UploadItem, { isNew, fileId, version }: Uploaded): UploadResult => ({
+  encryptedPath: item.encryptedPath,
+  status: isNew ? 201 : 200,
+  id: fileId,
+  version,
+  contentHash: item.contentHash,
+});
+
+/** The statuses that concern an item alone. All others end the batch. */
+const OF_ITEM = new Set([400, 409, 412, 507]);
+
+/** @throws the error itself if it ends the batch */
+function refusedResult(encryptedPath: string | null, error: unknown): UploadResult {
+  if (!(error instanceof ApiError) || !OF_ITEM.has(error.status)) throw error;
+  const { status, message } = error;
+  return { encryptedPath, status, id: null, version: null, contentHash: null, error: message };
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { FilesModule } from '../index.js';
+import { WorkspacesModule } from '../../workspaces/index.js';
+import { BatchDownloads } from './batch-download.js';
+import { BatchSlots } from './batch-slots.js';
+import { BatchUploads } from './batch-upload.js';
+import { BatchesController } from './batches.controller.js';
+
+@Module({
+  imports: [FilesModule, WorkspacesModule],
+  controllers: [BatchesController],
+  providers: [BatchDownloads, BatchSlots, BatchUploads],
+})
+export class BatchesModule {}

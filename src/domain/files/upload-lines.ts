@@ -1,0 +1,171 @@
+import { KeyedCounter } from '../../platform/async/index.js';
+import type { RequestScope } from '../../platform/log/index.js';
+import { callerKey } from '../../access/guards/index.js';
+import type { Put, PutOutcome } from './put.js';
+
+/** An upload that waits for a commit. */
+export interface Waiting {
+  readonly owner: string;
+  /** Whether it takes one of the owner's places; an upload of a batch does not. */
+  readonly isCounted: boolean;
+  /** In ms, from `Clock.elapsed`. */
+  readonly since: number;
+  readonly put: Put;
+  readonly scope: RequestScope | undefined;
+  readonly resolve: (outcome: PutOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Limits of a commit: uploads, and bytes in rows. A single upload may have more bytes. */
+export const COMMIT_UPLOADS = 64;
+export const COMMIT_BYTES = 1024 * 1024;
+
+/**
+ * The waiting uploads, in a line for each workspace. A line is taken from by one commit at a time; between commits it is
+ * ready. A commit takes uploads of one workspace that are all of one caller and to different paths, in order of arrival.
+ */
+export class UploadLines {
+  private readonly lines = new Map<string, Waiting[]>();
+  /** Workspaces whose line is not empty and in no commit. Those that were served last are at the end. */
+  private readonly ready = new Set<string>();
+
+  /** @param counts the uploads that are not yet in a commit, without those of batches, by owner */
+  constructor(private readonly counts = new KeyedCounter()) {}
+
+  /** Whether a commit would find something to take. */
+  get isReady(): boolean {
+    return this.ready.size > 0;
+  }
+
+  add(waiting: Waiting): void {
+    const { workspaceId } = waiting.put;
+    if (waiting.isCounted) this.counts.increment(waiting.owner);
+    const line = this.lines.get(workspaceId);
+    if (line) {
+      line.push(waiting);
+      return;
+    }
+    this.lines.set(workspaceId, [waiting]);
+    this.ready.add(workspaceId);
+  }
+
+  /**
+   * Takes the uploads of the next commit from the ready lines, which are then in that commit. Owners take turns, and so do the
+   * lines of one owner. Uploads of one workspace stand together, in order.
+   */
+  take(): Waiting[] {
+    const owners = this.readyByOwner();
+    const lines = [...owners.values()].flat();
+    const batch = new Batch();
+    for (const line of inTurns(owners)) if (!line.giveTo(batch)) break;
+    return lines.flatMap((line) => {
+      const uploads = line.cut();
+      if (uploads.length > 0) this.ready.delete(line.workspaceId);
+      return this.counted(uploads);
+    });
+  }
+
+  /** Takes the next uploads of one workspace, whose line the caller has already. */
+  takeOf(workspaceId: string): Waiting[] {
+    const batch = new Batch();
+    const line = new Line(workspaceId, this.lines.get(workspaceId) ?? []);
+    while (line.hasNext && line.giveTo(batch));
+    return this.counted(line.cut());
+  }
+
+  /** The commit has ended: the line is ready again, or removed when nothing waits in it. */
+  release(workspaceId: string): void {
+    if (this.lines.get(workspaceId)?.length) this.ready.add(workspaceId);
+    else this.lines.delete(workspaceId);
+  }
+
+  /** Removes and returns the uploads of all ready lines, or of one line, that have waited since before `time`. */
+  dropBefore(time: number, workspaceIds: Iterable<string> = [...this.ready]): Waiting[] {
+    return [...workspaceIds].flatMap((workspaceId) => {
+      const line = this.lines.get(workspaceId) ?? [];
+      const onTime = line.findIndex(({ since }) => since >= time);
+      const late = this.counted(line.splice(0, onTime < 0 ? line.length : onTime));
+      if (line.length === 0 && this.ready.delete(workspaceId)) this.lines.delete(workspaceId);
+      return late;
+    });
+  }
+
+  private readyByOwner(): Map<string, Line[]> {
+    const owners = new Map<string, Line[]>();
+    for (const workspaceId of this.ready) {
+      const waiting = this.lines.get(workspaceId) ?? [];
+      const owner = waiting[0]?.owner ?? '';
+      const line = new Line(workspaceId, waiting);
+      const lines = owners.get(owner);
+      if (lines) lines.push(line);
+      else owners.set(owner, [line]);
+    }
+    return owners;
+  }
+
+  private counted(batch: Waiting[]): Waiting[] {
+    for (const { owner, isCounted } of batch) if (isCounted) this.counts.decrement(owner);
+    return batch;
+  }
+}
+
+/** What a commit takes from one line. */
+class Line {
+  private readonly paths = new Set<string>();
+  private count = 0;
+
+  constructor(
+    readonly workspaceId: string,
+    private readonly waiting: Waiting[],
+  ) {}
+
+  /** Whether the next upload is of the same caller as the first, and to another path than those that are taken. */
+  get hasNext(): boolean {
+    const next = this.waiting[this.count]?.put;
+    return (
+      next !== undefined && keyOf(next) === keyOf(this.waiting[0]?.put) && !this.paths.has(next.encryptedPath)
+    );
+  }
+
+  /** @returns false when there is no room in the batch */
+  giveTo(batch: Batch): boolean {
+    const next = this.waiting[this.count]?.put;
+    if (!next || !batch.add(next)) return false;
+    this.paths.add(next.encryptedPath);
+    this.count++;
+    return true;
+  }
+
+  cut(): Waiting[] {
+    return this.waiting.splice(0, this.count);
+  }
+}
+
+/** At least one upload, and no more inline bytes than a request should carry. */
+class Batch {
+  private rows = 0;
+  private bytes = 0;
+
+  /** @returns false when there is no room for it */
+  add({ bytes: inline }: Put): boolean {
+    const bytes = this.bytes + (inline?.length ?? 0);
+    if (this.rows === COMMIT_UPLOADS || (this.rows > 0 && bytes > COMMIT_BYTES)) return false;
+    this.rows++;
+    this.bytes = bytes;
+    return true;
+  }
+}
+
+/** Owners take turns, and so do the lines of each. Ends when no line has another upload. */
+function* inTurns(owners: Map<string, Line[]>): Generator<Line> {
+  while (owners.size > 0)
+    for (const [owner, lines] of owners) {
+      const line = lines.shift();
+      if (line?.hasNext) {
+        yield line;
+        lines.push(line);
+      } else if (!line) owners.delete(owner);
+    }
+}
+
+const keyOf = (put: Put | undefined): string | undefined => put?.caller && callerKey(put.caller);

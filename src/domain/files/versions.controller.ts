@@ -1,0 +1,175 @@
+import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CurrentWorkspace, OwnedWorkspace, Scopes, Transfer, type WorkspaceRef } from '../../access/index.js';
+import {
+  arrayOf,
+  COUNT,
+  Documented,
+  INSTANT,
+  json,
+  matching,
+  named,
+  nullable,
+  objectOf,
+  ORDINAL,
+  SHA256_HEX,
+  UUID,
+} from '../../platform/api-docs/index.js';
+import { DEVICE_ID } from '../devices/index.js';
+import { sendJsonList } from '../../platform/http/index.js';
+import { Download } from './download.js';
+import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
+import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS, IN_PATH } from './files.docs.js';
+import { type Restored, type Version, Versions } from './versions.service.js';
+
+/** The contract mixes cases: snake_case with one camelCase key. */
+interface VersionWire {
+  id: string;
+  version: number;
+  content_hash: string;
+  encrypted_size: number;
+  device_id: string | null;
+  created_at: string;
+  changeCursor: number | null;
+}
+
+interface RestoredWire {
+  /** The file's id. */
+  id: string;
+  version: number;
+  contentHash: string;
+  encryptedSize: number;
+}
+
+function versionWire(version: Version): VersionWire {
+  return {
+    id: version.id,
+    version: version.version,
+    content_hash: version.contentHash,
+    encrypted_size: version.encryptedSize,
+    device_id: version.deviceId,
+    created_at: version.createdAt.toISOString(),
+    changeCursor: version.changeCursor,
+  };
+}
+
+function restoredWire(restored: Restored): RestoredWire {
+  return {
+    id: restored.fileId,
+    version: restored.version,
+    contentHash: restored.contentHash,
+    encryptedSize: restored.encryptedSize,
+  };
+}
+
+const VERSION = named(
+  'Version',
+  objectOf<VersionWire>({
+    id: UUID,
+    version: ORDINAL,
+    content_hash: SHA256_HEX,
+    encrypted_size: COUNT,
+    device_id: nullable(matching(DEVICE_ID)),
+    created_at: INSTANT,
+    changeCursor: nullable(ORDINAL),
+  }),
+);
+
+const RESTORED = named(
+  'RestoredFile',
+  objectOf<RestoredWire>({ id: UUID, version: ORDINAL, contentHash: SHA256_HEX, encryptedSize: COUNT }),
+);
+
+const OF_VERSION = { ...IN_PATH, vid: { description: 'The id of a version.', schema: UUID } } as const;
+
+const VERSIONS_DOCS = {
+  tag: 'Versions',
+  operations: {
+    list: {
+      summary: 'List the versions of a file, newest first',
+      description: 'The versions of deleted files are listed too. Old versions are thinned out over time.',
+      path: IN_PATH,
+      answers: {
+        200: json(
+          'all versions that are kept',
+          objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) }),
+        ),
+        400: 'the path is invalid',
+        404: 'the path has never existed',
+      },
+    },
+    get: {
+      id: 'versions.download',
+      summary: 'Download a version',
+      path: OF_VERSION,
+      headers: DOWNLOAD_HEADERS,
+      answers: { ...DOWNLOAD_ANSWERS, 400: 'the path is invalid', 404: 'version not found' },
+    },
+    restore: {
+      summary: 'Restore an old version of a file as the newest',
+      description:
+        'Creates exactly one new version, which shares the bytes of the old one. A deleted file becomes live again.',
+      path: OF_VERSION,
+      headers: {
+        'X-Device-Id': {
+          description:
+            'The device that restores and is not notified of the change. Without this header, every device is notified.',
+          schema: matching(DEVICE_ID),
+        },
+      },
+      answers: {
+        200: json('the new version; `id` is the id of the file', RESTORED),
+        400: 'the path or X-Device-Id is invalid',
+        404: 'version not found',
+      },
+    },
+  },
+} as const;
+
+@Controller('api/v1/workspaces/:id/files/:encPath')
+@Documented(VERSIONS_DOCS)
+@OwnedWorkspace()
+export class VersionsController {
+  constructor(
+    private readonly versions: Versions,
+    private readonly download: Download,
+  ) {}
+
+  @Get('versions')
+  @Scopes('documents:read')
+  async list(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const form = { before: '{"versions":[', after: ']}', wire: versionWire };
+    await sendJsonList(request, reply, this.versions.list(workspace.id, encryptedPath), form);
+  }
+
+  @Transfer()
+  @Get('versions/:vid')
+  @Scopes('documents:read')
+  async get(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @Param('vid') versionId: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const content = await this.versions.content(workspace.id, encryptedPath, versionId);
+    await this.download.send(request, reply, content);
+  }
+
+  @Post('restore/:vid')
+  @HttpCode(200)
+  @Scopes('documents:write')
+  async restore(
+    @CurrentWorkspace() workspace: WorkspaceRef,
+    @EncryptedPath() encryptedPath: string,
+    @Param('vid') versionId: string,
+    @OptionalDeviceId() deviceId: string | null,
+  ): Promise<RestoredWire> {
+    return restoredWire(await this.versions.restore(workspace.id, encryptedPath, versionId, deviceId));
+  }
+}

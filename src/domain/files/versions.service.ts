@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { isUUID } from 'class-validator';
+import { Clock } from '../../platform/clock/index.js';
+import { Database, newId } from '../../platform/database/index.js';
+import { NotFound } from '../../platform/http/index.js';
+import { lockLog } from './change-log.js';
+import { ChangePublisher } from './change-publisher.js';
+import { versionStatements } from './files.queries.js';
+import type { VersionBytes } from './file-content-loader.js';
+
+const PAGE = 1000;
+
+/** Above every version number, so the first page starts at the newest version. */
+const TOP = 2 ** 31 - 1;
+
+export interface Version {
+  readonly id: string;
+  readonly version: number;
+  readonly contentHash: string;
+  readonly encryptedSize: number;
+  readonly deviceId: string | null;
+  readonly createdAt: Date;
+  /** Cursor of the change that produced the version; null for rows older than the column. */
+  readonly changeCursor: number | null;
+}
+
+/** A version's ciphertext, with its number and creation time. */
+export interface VersionContent extends VersionBytes, Pick<Version, 'version' | 'createdAt'> {}
+
+export interface Restored {
+  readonly fileId: string;
+  readonly version: number;
+  readonly contentHash: string;
+  readonly encryptedSize: number;
+}
+
+/** The version history of a path, including deleted paths. */
+@Injectable()
+export class Versions {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly changePublisher: ChangePublisher,
+  ) {}
+
+  /**
+   * Lists versions newest first, page by page. Each page is consistent, the whole list is not.
+   * @throws NotFound for an unknown path; mid-stream, when the workspace has been deleted
+   */
+  async *list(workspaceId: string, encryptedPath: string): AsyncGenerator<Version[], void> {
+    for (let below: number | undefined = TOP; below !== undefined;) {
+      const values = [workspaceId, encryptedPath, below, PAGE];
+      const rows: (Version | { id: null })[] = await this.database.run(versionStatements.page, values);
+      const page = rows.filter((row) => row.id !== null);
+      const isAbsent = below === TOP && page.length === 0; // every file has at least one version
+      if (isAbsent || rows.length === 0) throw new NotFound('file not found');
+      yield page;
+      below = page[PAGE - 1]?.version;
+    }
+  }
+
+  /** @throws NotFound for a version that does not belong to this path */
+  async content(workspaceId: string, encryptedPath: string, versionId: string): Promise<VersionContent> {
+    if (!isUUID(versionId)) throw new NotFound('version not found');
+    const values = [workspaceId, encryptedPath, versionId];
+    const [content] = await this.database.run<VersionContent>(versionStatements.content, values);
+    if (!content) throw new NotFound('version not found');
+    return content;
+  }
+
+  /**
+   * Makes an old version the newest: adds exactly one version and one change row, shares the old blob, and loses
+   * nothing. A deleted path becomes live again.
+   * @param deviceId the initiating device, or null
+   * @throws NotFound
+   */
+  async restore(
+    workspaceId: string,
+    encryptedPath: string,
+    versionId: string,
+    deviceId: string | null,
+  ): Promise<Restored> {
+    if (!isUUID(versionId)) throw new NotFound('version not found');
+    const restored = await this.database.workspaceTransaction(workspaceId, async (tx) => {
+      await lockLog(tx, workspaceId);
+      const [row] = await tx.run<Restored>(versionStatements.restore, [
+        workspaceId,
+        encryptedPath,
+        versionId,
+        newId(),
+        deviceId,
+        this.clock.now(),
+      ]);
+      if (!row) throw new NotFound('version not found');
+      return row;
+    });
+    this.changePublisher.changed(workspaceId, deviceId, 'restore');
+    return restored;
+  }
+}

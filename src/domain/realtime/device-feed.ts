@@ -1,0 +1,105 @@
+import type { Connection } from './socket-connection.js';
+import { CoalescingRunner } from '../../platform/async/index.js';
+import { frameOf } from './messages.js';
+import { type Notice, Notices } from './notices.js';
+
+export interface DeviceSources {
+  /** Replaces the workspace's devices on this instance and notifies the other instances. */
+  set(deviceIds: readonly string[]): Promise<void>;
+  /** The workspace's devices on the other instances. */
+  elsewhere(): Promise<readonly string[]>;
+  /** The registered names of devices; unregistered devices are omitted. */
+  names(deviceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+/**
+ * Notifies a room of devices that connect and disconnect on any instance, by comparing the current devices with those
+ * last announced.
+ */
+export class DeviceFeed {
+  private readonly reads = new CoalescingRunner(() => this.read());
+  private readonly notices = new Notices();
+  /** Devices on this instance, with their number of sockets. */
+  private readonly here = new Map<string, number>();
+  /** This instance's devices as last written for the others; undefined when unknown. */
+  private written: string | undefined = '';
+  private told: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly sources: DeviceSources,
+    private readonly members: ReadonlySet<Connection>,
+  ) {}
+
+  /** The number of distinct devices that have said hello, on all instances. */
+  get count(): number {
+    return this.told.size;
+  }
+
+  get isEmptyHere(): boolean {
+    return this.here.size === 0;
+  }
+
+  /** Whether the last write is known to have reached the others. */
+  get isWritten(): boolean {
+    return this.written !== undefined;
+  }
+
+  /** Adds a device for the next `catchUp`; a second socket of the same device is not a new device. */
+  add(deviceId: string): void {
+    this.here.set(deviceId, (this.here.get(deviceId) ?? 0) + 1);
+  }
+
+  remove(deviceId: string): void {
+    const left = (this.here.get(deviceId) ?? 1) - 1;
+    if (left > 0) this.here.set(deviceId, left);
+    else this.here.delete(deviceId);
+  }
+
+  /** Whether the devices here and elsewhere differ from those last announced to the members. */
+  differsWith(elsewhere: readonly string[]): boolean {
+    const now = new Set([...this.here.keys(), ...elsewhere]);
+    return now.size !== this.told.size || [...now].some((deviceId) => !this.told.has(deviceId));
+  }
+
+  /** The presence rows of this instance have been lost and must be written again. */
+  forgetWritten(): void {
+    this.written = undefined;
+  }
+
+  catchUp(): Promise<void> {
+    return this.reads.run();
+  }
+
+  /** Sends a member the remaining notices, so that it matches `count`. */
+  finishTelling(member: Connection): void {
+    this.notices.finish(member);
+  }
+
+  private async read(): Promise<void> {
+    const here = [...this.here.keys()].sort();
+    if (here.join(' ') !== this.written) {
+      this.written = undefined; // if the response is lost, the outcome is unknown
+      await this.sources.set(here);
+      this.written = here.join(' ');
+    }
+    await this.tell(new Set([...here, ...(await this.sources.elsewhere())]));
+  }
+
+  private async tell(now: ReadonlySet<string>): Promise<void> {
+    const come = [...now].filter((deviceId) => !this.told.has(deviceId));
+    const gone = [...this.told].filter((deviceId) => !now.has(deviceId));
+    const hasListeners = this.members.size > 0;
+    const names = hasListeners && come.length > 0 ? await this.sources.names(come) : undefined;
+    const notices: Notice[] = [];
+    for (const deviceId of gone)
+      notices.push({ deviceId, frame: frameOf({ type: 'device_disconnected', deviceId }) });
+    for (const deviceId of come) {
+      const deviceName = names?.get(deviceId) ?? deviceId;
+      notices.push({ deviceId, frame: frameOf({ type: 'device_connected', deviceId, deviceName }) });
+    }
+    // No await between these two lines: a member welcomed from now on gets the new count and must not be notified
+    // again.
+    this.told = now;
+    await this.notices.send(this.members, notices);
+  }
+}

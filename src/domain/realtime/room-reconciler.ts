@@ -1,0 +1,61 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { EventBus } from '../../platform/events/index.js';
+import { Log } from '../../platform/log/index.js';
+import { AssetFeed } from './asset-feed.js';
+import { Connections } from './connections.js';
+import { CoalescingRunner } from '../../platform/async/index.js';
+import { RoomEvents } from './room-events.js';
+import { type Head, Rooms } from './rooms.js';
+
+const EVERY_MS = 3_000;
+
+/**
+ * Compensates for lost events: every few seconds, and as soon as the link to the other instances is restored, it
+ * compares what the rooms have sent with the database. This takes two statements, regardless of the number of rooms.
+ */
+@Injectable()
+export class RoomReconciler implements OnApplicationBootstrap {
+  private readonly looks = new CoalescingRunner(() => this.look());
+
+  constructor(
+    private readonly rooms: Rooms,
+    private readonly connections: Connections,
+    private readonly assets: AssetFeed,
+    private readonly roomEvents: RoomEvents,
+    private readonly bus: EventBus,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.bus.onGap(() => void this.now());
+  }
+
+  @Interval(EVERY_MS)
+  async now(): Promise<void> {
+    if (this.connections.size === 0) return;
+    await this.log.bestEffort('reconcile the live rooms', () => this.looks.run());
+  }
+
+  private async look(): Promise<void> {
+    const workspaceIds = this.connections.workspaceIds();
+    const heads = await this.rooms.heads(workspaceIds);
+    const elsewhere = await this.rooms.devicesElsewhere(workspaceIds);
+    const found = new Set(heads.map(({ id }) => id));
+    workspaceIds.filter((id) => !found.has(id)).forEach((id) => this.roomEvents.end(id));
+    for (const head of heads) {
+      // A failure in one room must not affect the others.
+      await this.log.bestEffort('bring a room up to date', () => this.refresh(head, elsewhere.get(head.id)));
+    }
+  }
+
+  private async refresh(head: Head, elsewhere: readonly string[] = []): Promise<void> {
+    if (this.assets.isBehind(head.id, head.assetsRevision)) await this.assets.catchUp(head.id);
+    const room = this.rooms.get(head.id);
+    if (!room) return;
+    if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();
+    // Notifying of a thousand devices that come and go takes seconds: the other rooms need not wait for it.
+    if (room.devices.differsWith(elsewhere))
+      void this.log.bestEffort('notify a room of its devices', () => room.devices.catchUp());
+  }
+}

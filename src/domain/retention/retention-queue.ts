@@ -1,0 +1,149 @@
+import { Injectable } from '@nestjs/common';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  type Part,
+  type Parameter,
+  type Statement,
+} from '../../platform/database/index.js';
+import { type DueTimes, FILES, VERSIONS } from './history-walk.js';
+import { RULE } from './retention-rule.js';
+import { queueStatements } from './retention.queries.js';
+
+const WORKSPACES = 2_000;
+const CHANGES = 5_000;
+
+/** Files with pinned versions are looked at again after this time, should a deletion of a checkpoint not have been noted. */
+const PINNED_FOR_MS = 30 * 24 * 60 * 60_000;
+
+/** A file in the queue, as read. */
+export interface DueFile {
+  readonly fileId: string;
+  /** Rises whenever the file becomes due. */
+  readonly revision: number;
+  readonly dueAt: string;
+}
+
+/** What a run has found out about files. */
+export interface Outcome {
+  readonly due: DueTimes;
+  /** Files with versions that are superseded and still there. */
+  readonly pinned: ReadonlySet<string>;
+}
+
+interface Progress {
+  readonly headCursor: number;
+  readonly cursor: number;
+  readonly hasUnpinned: boolean;
+}
+
+/**
+ * Which files have versions to thin: those that have got another version since the last run, read from the log; those of which a
+ * version crosses a border, at a time computed when they were last looked at; those that had pinned versions when a checkpoint was
+ * deleted. A file leaves the queue only when a run has looked at it and it has not become due again meanwhile, so a run that is
+ * killed, repeated or concurrent with another one loses nothing.
+ */
+@Injectable()
+export class RetentionQueue {
+  constructor(private readonly database: Database) {}
+
+  /** Yields the workspaces in which there is something to do. */
+  async *workspaces(asOf: Date): AsyncGenerator<string, void> {
+    for (const part of await this.database.parts()) yield* workspacesIn(part, asOf);
+  }
+
+  /**
+   * Brings the queue of a workspace up to date.
+   * @param furthest the latest time as of which any run under way may read the queue
+   */
+  async refresh(workspaceId: string, furthest: Date): Promise<void> {
+    const [progress] = await this.database.run<Progress>(queueStatements.progress, [workspaceId, RULE]);
+    if (!progress) return;
+    if (progress.cursor === 0) await this.addAll(workspaceId, progress.headCursor);
+    else if (progress.cursor !== progress.headCursor) await this.addChanged(workspaceId, progress.cursor);
+    if (progress.hasUnpinned) await this.database.run(queueStatements.addUnpinned, [workspaceId, furthest]);
+  }
+
+  /** Yields the files of a workspace that are due, some at a time. */
+  async *due(workspaceId: string, asOf: Date): AsyncGenerator<DueFile[], void> {
+    let last: DueFile | undefined = { fileId: BEFORE_ALL_IDS, revision: 0, dueAt: '-infinity' };
+    while (last) {
+      const values = [workspaceId, asOf, last.dueAt, last.fileId, FILES, VERSIONS];
+      const page: DueFile[] = await this.database.run(queueStatements.dueFiles, values);
+      if (page.length > 0) yield page;
+      last = page.at(-1);
+    }
+  }
+
+  /** Returns the files of those versions that still exist. */
+  async filesOf(workspaceId: string, versionIds: string): Promise<string[]> {
+    const rows = await this.database.run<{ fileId: string }>(queueStatements.filesOf, [
+      workspaceId,
+      versionIds,
+    ]);
+    return rows.map(({ fileId }) => fileId);
+  }
+
+  /** Records the outcome for files as of a time; not for those that have become due again meanwhile. */
+  async settle(
+    workspaceId: string,
+    files: readonly DueFile[],
+    { due, pinned }: Outcome,
+    asOf: Date,
+  ): Promise<void> {
+    await this.database.run(queueStatements.settle, [
+      workspaceId,
+      files.map(({ fileId }) => fileId),
+      files.map(({ revision }) => revision),
+      files.map(({ fileId }) => due.get(fileId) ?? null),
+      files.map(({ fileId }) => String(pinned.has(fileId))),
+      new Date(asOf.getTime() + PINNED_FOR_MS),
+    ]);
+  }
+
+  private async addAll(workspaceId: string, headCursor: number): Promise<void> {
+    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
+      const page: Page<string> | undefined = await this.add(queueStatements.addAll, workspaceId, above);
+      above = page?.hasMore ? page.last : undefined;
+    }
+    await this.database.run(queueStatements.markAll, [workspaceId, headCursor, RULE]);
+  }
+
+  private async addChanged(workspaceId: string, cursor: number): Promise<void> {
+    for (let above: number | undefined = cursor; above !== undefined;) {
+      const page: Page<number> | undefined = await this.add(queueStatements.addChanged, workspaceId, above);
+      above = page?.hasMore ? page.last : undefined;
+    }
+  }
+
+  private async add<T extends string | number>(
+    query: Statement,
+    workspaceId: string,
+    above: T,
+  ): Promise<Page<T> | undefined> {
+    const [page] = await this.database.workspaceTransaction(workspaceId, (tx) =>
+      tx.run<Page<T>>(query, [workspaceId, above, CHANGES]),
+    );
+    return page;
+  }
+}
+
+/** Of a page of workspaces, those with something to do, and the last one of all; null when there is none. */
+interface WorkspacePage {
+  readonly ids: readonly string[];
+  readonly last: string | null;
+}
+
+interface Page<T> {
+  readonly last: T;
+  readonly hasMore: boolean;
+}
+
+async function* workspacesIn(part: Part, asOf: Date): AsyncGenerator<string, void> {
+  for (let above: string | null = BEFORE_ALL_IDS; above !== null;) {
+    const values: Parameter[] = [above, WORKSPACES, asOf, RULE];
+    const [page]: (WorkspacePage | undefined)[] = await part.run(queueStatements.dueWorkspaces, values);
+    yield* page?.ids ?? [];
+    above = page?.last ?? null;
+  }
+}

@@ -1,0 +1,158 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { countThinnable } from '../files/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Log } from '../../platform/log/index.js';
+import { liveWorkspaceIds, WorkspaceEntity } from '../workspaces/index.js';
+import { type Batch, type DueTimes, supersededOf, supersededVersions } from './history-walk.js';
+import { LockedThinning } from './locked-thinning.js';
+import { RetentionProgress } from './retention-progress.entity.js';
+import type { RetentionReport, ThinnedWorkspace } from './retention-report.js';
+import { type DueFile, RetentionQueue } from './retention-queue.js';
+
+/** The maximum step beyond the previous run. A larger step means that the clock is wrong or the service was off. */
+const FURTHEST_MS = 48 * 60 * 60_000;
+
+export interface RetentionOptions {
+  readonly isDryRun?: boolean;
+  /** Ends the run after the current batch. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called for each workspace in which versions are thinned. */
+  readonly onWorkspace?: (workspace: ThinnedWorkspace) => void;
+}
+
+/**
+ * Thins old versions; retention-rule.ts defines which. Concurrent runs, and a run that is killed and started again,
+ * have the same result as one run.
+ */
+@Injectable()
+export class Retention {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly log: Log,
+    private readonly queue: RetentionQueue,
+    @InjectRepository(RetentionProgress) private readonly progress: Repository<RetentionProgress>,
+    @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
+  ) {}
+
+  /**
+   * The nightly run. It looks only at files that have something to thin, and removes what `run` as of the same time would. It
+   * advances at most 48 hours beyond the previous run: a clock that has jumped ahead by a year thins only what is due within two
+   * days, and after a month off the service catches up by one day each night.
+   */
+  async runDue(now: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
+    const last = await this.progress.findOneBy({ id: true });
+    const furthest = last ? new Date(last.asOf.getTime() + FURTHEST_MS) : now;
+    if (now > furthest)
+      this.log.warn({ now, last: last?.asOf, asOf: furthest }, 'retention advances at most 48 hours per run');
+    const asOf = now > furthest ? furthest : now;
+    // The queue may not be changed by a dry run.
+    if (options.isDryRun) return this.run(asOf, options);
+    const report = await this.runOnAll(asOf, this.queue.workspaces(asOf), options, async (run) => {
+      await this.queue.refresh(run.workspaceId, furthest);
+      await this.runOnDue(run);
+    });
+    if (report.isComplete) await this.progress.upsert({ id: true, asOf: report.asOf }, ['id']);
+    return report;
+  }
+
+  /**
+   * Looks at all versions, as of any time, regardless of the clock and earlier runs: for operators who know what they are doing.
+   */
+  run(asOf: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
+    return this.runOnAll(asOf, liveWorkspaceIds(this.workspaces), options, async (run) => {
+      const { workspaceId, thinning } = run;
+      const batches = supersededVersions(this.database, workspaceId, asOf, () => thinning.batchSize);
+      for await (const batch of batches) if (!(await this.thin(batch, run))) return;
+    });
+  }
+
+  private async runOnAll(
+    asOf: Date,
+    workspaces: AsyncIterable<string>,
+    options: RetentionOptions,
+    runOn: (run: Run) => Promise<void>,
+  ): Promise<RetentionReport> {
+    const thinning = new LockedThinning(this.database, this.clock, asOf);
+    const total = { ...NOTHING, failed: 0 };
+    for await (const workspaceId of workspaces) {
+      if (options.signal?.aborted) break;
+      const counts = { ...NOTHING };
+      // A failure in one workspace must not keep the others from being thinned.
+      const isDone = await this.log.bestEffort('thin a workspace', () =>
+        runOn({ workspaceId, thinning, options, counts }),
+      );
+      if (!isDone) total.failed++;
+      add(counts, total);
+      if (counts.versions > 0) options.onWorkspace?.({ workspaceId, ...counts });
+    }
+    const isComplete = options.signal?.aborted !== true;
+    return { asOf, ...total, longestLockMs: thinning.longestLockMs, isComplete };
+  }
+
+  private async runOnDue(run: Run): Promise<void> {
+    for await (const files of this.queue.due(run.workspaceId, run.thinning.asOf))
+      if (!(await this.thinFiles(files, run))) return;
+  }
+
+  /** Thins files that are due. Returns false, and leaves them due, when the run has to end. */
+  private async thinFiles(files: readonly DueFile[], run: Run): Promise<boolean> {
+    const { workspaceId, thinning } = run;
+    const histories = { workspaceId, files: files.map(({ fileId }) => fileId), now: thinning.asOf };
+    const pinned = new Set<string>();
+    let due: DueTimes = new Map();
+    const batches = supersededOf(
+      this.database,
+      histories,
+      () => thinning.batchSize,
+      (times) => (due = times),
+    );
+    for await (const batch of batches) {
+      const thinned = await this.thin(batch, run);
+      if (!thinned) return false;
+      if (thinned.versions === batch.versions) continue;
+      for (const file of await this.queue.filesOf(workspaceId, batch.versionIds)) pinned.add(file);
+    }
+    await this.queue.settle(workspaceId, files, { due, pinned }, thinning.asOf);
+    return true;
+  }
+
+  /** Undefined when the workspace has been deleted or the run was aborted. */
+  private async thin(
+    batch: Batch,
+    { workspaceId, thinning, options, counts }: Run,
+  ): Promise<Counts | undefined> {
+    if (options.signal?.aborted) return undefined;
+    const thinned = options.isDryRun
+      ? { ...NOTHING, versions: await this.countThinnable(workspaceId, batch) }
+      : await thinning.thin(workspaceId, batch);
+    if (thinned) add(thinned, counts);
+    return thinned;
+  }
+
+  private countThinnable(workspaceId: string, { versionIds }: Batch): Promise<number> {
+    return this.database.snapshot((tx) => countThinnable(tx, workspaceId, versionIds));
+  }
+}
+
+/** A run on one workspace. */
+interface Run {
+  readonly workspaceId: string;
+  readonly thinning: LockedThinning;
+  readonly options: RetentionOptions;
+  /** What it has removed so far. */
+  readonly counts: Counts;
+}
+
+type Counts = Record<'versions' | 'blobs' | 'bytes', number>;
+
+const NOTHING: Readonly<Counts> = { versions: 0, blobs: 0, bytes: 0 };
+
+function add({ versions, blobs, bytes }: Readonly<Counts>, total: Counts): void {
+  total.versions += versions;
+  total.blobs += blobs;
+  total.bytes += bytes;
+}

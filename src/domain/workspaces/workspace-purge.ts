@@ -1,0 +1,172 @@
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { BlobSweeper } from '../../platform/storage/index.js';
+import { Clock, drained } from '../../platform/clock/index.js';
+import { BEFORE_ALL_IDS, Database, pagesById, runOnParts } from '../../platform/database/index.js';
+import { Background } from '../../platform/jobs/index.js';
+import { Log, requestScope } from '../../platform/log/index.js';
+import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';
+import { WorkspaceEntity } from './workspace.entity.js';
+import { purgeStatements } from './workspaces.queries.js';
+
+/** Deletes a bounded number of a deleted workspace's rows; returns how many it deleted, 0 when none is left. */
+export type PurgeStep = (workspaceId: string) => Promise<number>;
+
+const LOOK_AGAIN_MS = 60_000;
+const TAKEN_UP_AT_ONCE = 1000;
+
+const IS_DELETED = { deletedAt: Not(IsNull()) };
+
+/**
+ * Purges deleted workspaces in the background, one bounded batch at a time, so that many deletions cannot exhaust the pool. Users
+ * take turns, and so do the workspaces of one user: nobody waits for a thousand deletions of another user, and a small workspace
+ * does not wait for a large one. The only persistent state is `deleted_at`: after a crash the next start, or another instance,
+ * continues where this one stopped. Concurrent runs are safe.
+ */
+@Injectable()
+export class WorkspacePurge
+  implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
+  private readonly steps: PurgeStep[] = [];
+  private readonly waiting = new PurgeQueue();
+  /** The step of each workspace's last batch. */
+  private readonly reached = new Map<string, number>();
+  private working: Promise<void> | undefined;
+  private isStopping = false;
+  private draining: Promise<void> | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly sweeper: BlobSweeper,
+    private readonly clock: Clock,
+    private readonly background: Background,
+    private readonly log: Log,
+    @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
+  ) {}
+
+  /** Registers a step for a module's own rows of workspaces, during set-up; blobs and the workspace row are deleted last. */
+  addStep(step: PurgeStep): void {
+    this.steps.push(step);
+  }
+
+  /** How many workspaces wait for their next batch. */
+  get queued(): number {
+    return this.waiting.size;
+  }
+
+  /** Queues a workspace for purging; returns at once. */
+  begin(workspace: DeletedWorkspace): void {
+    if (this.isStopping) return;
+    this.waiting.add(workspace);
+    this.start();
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.background.isOn) await this.resume();
+  }
+
+  /** Queues up to a thousand of the remaining deleted workspaces, alternating between users. */
+  @Interval(LOOK_AGAIN_MS)
+  async resume(): Promise<void> {
+    await this.log.bestEffort('look for deleted workspaces', async () => {
+      for (const workspace of await runOnParts<DeletedWorkspace>(this.database, purgeStatements.deleted, [
+        TAKEN_UP_AT_ONCE,
+      ]))
+        this.begin(workspace);
+    });
+  }
+
+  /**
+   * The nightly run: visits every deleted workspace, a thousand at a time, so that workspaces whose blobs a store fails to
+   * delete, which are left for later, do not block the others.
+   */
+  async finish(): Promise<{ purged: number; left: number }> {
+    const before = await this.workspaces.countBy(IS_DELETED);
+    for await (const page of pagesById(BEFORE_ALL_IDS, TAKEN_UP_AT_ONCE, (above) =>
+      this.deletedAbove(above),
+    )) {
+      for (const workspace of page) this.begin(workspace);
+      await this.idle();
+      if (this.isStopping) break;
+    }
+    const left = await this.workspaces.countBy(IS_DELETED);
+    return { purged: Math.max(before - left, 0), left };
+  }
+
+  /** Resolves when no purge is running. */
+  async idle(): Promise<void> {
+    while (this.working) await this.working;
+  }
+
+  /** Lets the current batch end while requests are still answered. */
+  beforeApplicationShutdown(): void {
+    this.isStopping = true;
+    this.draining = drained(this.idle());
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.draining;
+  }
+
+  private deletedAbove(id: string): Promise<DeletedWorkspace[]> {
+    return this.workspaces.find({
+      select: { id: true, userId: true },
+      where: { ...IS_DELETED, id: MoreThan(id) },
+      order: { id: 'ASC' },
+      take: TAKEN_UP_AT_ONCE,
+    });
+  }
+
+  /** Restarts also for a workspace that was queued after the last check of the queue, before the run has ended. */
+  private start(): void {
+    this.working ??= requestScope
+      .exit(() => this.work())
+      .finally(() => {
+        this.working = undefined;
+        if (this.waiting.size > 0 && !this.isStopping) this.start();
+      });
+  }
+
+  private async work(): Promise<void> {
+    while (!this.isStopping) {
+      const workspace = this.waiting.next();
+      if (!workspace) return;
+      await this.log.bestEffort('purge a deleted workspace', async () => {
+        if (await this.purgeBatch(workspace.id)) this.waiting.add(workspace);
+      });
+    }
+  }
+
+  /**
+   * Runs one batch of the first step that still finds rows, beginning with the one that the last batch was of: each look at a step
+   * that is done passes all the rows that it has deleted, until they are vacuumed. All steps are looked at once more in the end.
+   * Returns whether there may be more.
+   */
+  private async purgeBatch(workspaceId: string): Promise<boolean> {
+    const first = this.reached.get(workspaceId) ?? 0;
+    // After a failure all steps are looked at again: a step may have found rows that refer to what it deletes.
+    this.reached.delete(workspaceId);
+    for (const [index, step] of this.steps.entries()) {
+      if (index < first || (await step(workspaceId)) === 0) continue;
+      this.reached.set(workspaceId, index);
+      return true;
+    }
+    if ((await this.sweeper.sweepWorkspace(workspaceId, this.clock.now())) > 0) {
+      this.reached.set(workspaceId, this.steps.length);
+      return true;
+    }
+    if (first > 0) return true;
+    await this.database.workspaceTransaction(workspaceId, async (tx) => {
+      await tx.run(purgeStatements.lockRow, [workspaceId]);
+      await tx.run(purgeStatements.removeRow, [workspaceId]);
+    });
+    return false;
+  }
+}

@@ -1,6 +1,0 @@
-import { Module } from '@nestjs/common';
-import { HealthController } from './health.controller.js';
-import { ReadinessCheck } from './readiness.js';
-
-@Module({ controllers: [HealthController], providers: [ReadinessCheck], exports: [ReadinessCheck] })
-export class HealthModule {}

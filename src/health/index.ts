@@ -1,2 +1,0 @@
-export { HealthModule } from './health.module.js';
-export { type Readiness, ReadinessCheck } from './readiness.js';

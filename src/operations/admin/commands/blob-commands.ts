@@ -1,0 +1,140 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { type Command, Option } from 'commander';
+import { AuditLog, BY_OPERATOR } from '../../../domain/auth/audit/index.js';
+import { Configuration, OperatorError } from '../../../platform/config/index.js';
+import { Database } from '../../../platform/database/index.js';
+import { Doctor, type Examination, type Finding } from '../../../platform/doctor/index.js';
+import { TrustedTime } from '../../../platform/jobs/index.js';
+import { type BlobLocation, BlobMover, BlobPreview, BlobUpkeep } from '../../../platform/storage/index.js';
+import { type DryRun, dryRunOption, nowOption } from '../arguments.js';
+import type { Report, Run } from '../report.js';
+import { withService } from '../with-service.js';
+
+/** `blobs sweep`, `blobs move` and `doctor`. */
+export function addBlobs(program: Command, run: Run): void {
+  const blobs = program.command('blobs').description('stored bytes of files and assets');
+
+  blobs
+    .command('sweep')
+    .addOption(nowOption())
+    .addOption(dryRunOption())
+    .description('remove unreferenced blobs')
+    .action(({ now, dryRun }: DryRun & { now?: Date }) =>
+      run(() => (dryRun ? previewSweep(now) : sweepBlobs(now))),
+    );
+
+  blobs
+    .command('move')
+    .addOption(new Option('--to <place>', 'target location').choices(LOCATIONS).makeOptionMandatory())
+    .addOption(dryRunOption())
+    .description('move all blobs that belong there, while the service runs; can be interrupted and repeated')
+    .action(({ to, dryRun }: DryRun & { to: BlobLocation }) =>
+      run(() => (dryRun ? previewMove(to) : moveBlobs(to))),
+    );
+
+  program
+    .command('doctor')
+    .option('--deep', 'read every byte')
+    .option('--fix', 'repair what can be repaired')
+    .addOption(dryRunOption())
+    .description('check that database and blob store agree, and that all guarantees hold')
+    .action((options: DoctorOptions) => run(() => examine(options)));
+}
+
+/** Removes unreferenced blobs, as the service does every ten minutes. @param now overrides the current time */
+function sweepBlobs(now?: Date): Promise<Report> {
+  return withService(async (service) => {
+    const swept = await service.get(BlobUpkeep).sweep(now ?? (await service.get(TrustedTime).now()));
+    const { blobs, copies, drafts, stuck } = swept;
+    const text = `Removed ${blobs} blobs, ${copies} copies left by moves, ${drafts} unfinished uploads`;
+    if (stuck === 0) return { ...swept, text };
+    return { ...swept, text: `${text}; ${stuck} could not be removed, try again later`, exitCode: 1 };
+  });
+}
+
+/** Reports what `sweepBlobs` would remove. */
+function previewSweep(now?: Date): Promise<Report> {
+  return withService(async (service) => {
+    const due = await service.get(BlobPreview).sweep(now ?? (await service.get(TrustedTime).now()));
+    const text = `${due.blobs} blobs and ${due.copies} copies left by moves would be removed`;
+    return { dryRun: true, ...due, text };
+  });
+}
+
+const LOCATIONS: readonly BlobLocation[] = ['inline', 'disk', 's3'];
+
+/** Moves all blobs that belong in `to`, while the service runs. @throws OperatorError when that location is not configured */
+function moveBlobs(to: BlobLocation): Promise<Report> {
+  return withService(async (service) => {
+    expectPlace(service, to);
+    const moved = await service.get(BlobMover).moveAll(to);
+    const text = `Moved ${moved.moved} blobs; ${moved.skipped} are for the next run, ${moved.failed} failed`;
+    return { to, ...moved, text, ...(moved.failed > 0 && { exitCode: 1 }) };
+  });
+}
+
+/** Reports how many blobs would be moved. @throws OperatorError when that location is not configured */
+function previewMove(to: BlobLocation): Promise<Report> {
+  return withService(async (service) => {
+    expectPlace(service, to);
+    const moved = await service.get(BlobPreview).move(to);
+    return { dryRun: true, to, moved, text: `${moved} blobs would be moved` };
+  });
+}
+
+function expectPlace(service: INestApplicationContext, to: BlobLocation): void {
+  const { inlineBlobBytes, hasS3 } = service.get(Configuration);
+  if (to === 'inline' && inlineBlobBytes === 0)
+    throw new OperatorError('INLINE_BLOB_BYTES is 0: no blob belongs in the database.');
+  if (to === 's3' && !hasS3) {
+    const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
+    throw new OperatorError(`There is no S3 store; set ${names}.`);
+  }
+}
+
+/** Findings beyond this are counted, but not listed. */
+const TOLD = 1000;
+
+interface DoctorOptions extends DryRun {
+  readonly deep?: true;
+  readonly fix?: true;
+}
+
+/**
+ * Checks that the service's guarantees hold; can run next to a running service. Fails when a problem remains unrepaired. A dry
+ * run checks but repairs nothing: each finding says what would repair it.
+ */
+function examine({ deep, fix, dryRun }: DoctorOptions): Promise<Report> {
+  return withService(async (service) => {
+    const findings: Finding[] = [];
+    let found = 0;
+    let fixed = 0;
+    const now = await service.get(TrustedTime).now();
+    const examination = { now, isDeep: deep === true, fix: fix === true && !dryRun };
+    if (!dryRun) await recordRun(service, examination);
+    for await (const finding of service.get(Doctor).examine(examination)) {
+      found += 1;
+      if (finding.isFixed) fixed += 1;
+      if (findings.length < TOLD) findings.push(finding);
+    }
+    const remaining = found - fixed;
+    const text = [...findings.map(lineOf), summaryOf(found, fixed)].join('\n');
+    const fields = { ...(dryRun && { dryRun }), found, fixed, remaining, findings };
+    return { ...fields, text, ...(remaining > 0 && { exitCode: 1 }) };
+  });
+}
+
+function recordRun(service: INestApplicationContext, { isDeep: deep, fix }: Examination): Promise<void> {
+  const entry = { action: 'doctor.run', ...BY_OPERATOR, details: { deep, fix } } as const;
+  return service.get(Database).transaction((tx) => service.get(AuditLog).recordOfService(entry, tx));
+}
+
+function lineOf({ fault, subject, problem, cure, isFixed }: Finding): string {
+  return `${fault}: ${subject}: ${problem} ${isFixed ? 'Repaired.' : cure}`;
+}
+
+function summaryOf(found: number, fixed: number): string {
+  if (found === 0) return 'No problems found';
+  const told = found > TOLD ? `, of which ${TOLD} are listed` : '';
+  return `Found ${found}${told}; repaired ${fixed}, ${found - fixed} remain`;
+}

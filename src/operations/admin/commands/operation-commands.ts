@@ -1,0 +1,93 @@
+import { Argument, type Command } from 'commander';
+import { AuditedKillSwitch, BY_OPERATOR } from '../../../domain/auth/audit/index.js';
+import { SigningKeys } from '../../../domain/auth/index.js';
+import { KillSwitch, type Mode, MODES } from '../../../platform/kill-switch/index.js';
+import { generateVapidKeys } from '../../../domain/devices/web-push/index.js';
+import { contact, type DryRun, dryRunOption } from '../arguments.js';
+import type { Report, Run } from '../report.js';
+import { withService } from '../with-service.js';
+
+const SOMEBODY = 'mailto:you@example.org';
+
+/** `kill-switch`, `signing-keys renew` and `vapid generate`. */
+export function addOperation(program: Command, run: Run): void {
+  program
+    .command('kill-switch')
+    .addArgument(new Argument('<mode>', 'what to reject').choices(MODES))
+    .addOption(dryRunOption())
+    .description('reject writes (read-only) or everything (down) on every instance, or nothing (off)')
+    .action((mode: Mode, { dryRun }: DryRun) =>
+      run(() => (dryRun ? previewKillSwitch(mode) : setKillSwitch(mode))),
+    );
+
+  program
+    .command('signing-keys')
+    .description('the keys that sign JWTs')
+    .command('renew')
+    .addOption(dryRunOption())
+    .description('create a new key, after AUTH_SECRET has changed')
+    .action(({ dryRun }: DryRun) => run(() => (dryRun ? previewSigningKeys() : renewSigningKeys())));
+
+  program
+    .command('vapid')
+    .description('the keys for Web Push')
+    .command('generate')
+    .option('--subject <address>', 'contact for push services: mailto: or https:', contact, SOMEBODY)
+    .description(
+      'generate a key pair and print the three variables for .env; a new pair ends all subscriptions',
+    )
+    .action(({ subject }: { subject: string }) => run(() => generateVapid(subject)));
+}
+
+/** Generates a key pair for Web Push, as lines for `.env`. Changes nothing, and needs neither the service nor the database. */
+function generateVapid(subject: string): Promise<Report> {
+  const { publicKey, privateKey } = generateVapidKeys();
+  const variables = {
+    VAPID_PUBLIC_KEY: publicKey,
+    VAPID_PRIVATE_KEY: privateKey,
+    VAPID_SUBJECT: subject,
+  };
+  const text = Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+  return Promise.resolve({ ...variables, text });
+}
+
+/** For use after AUTH_SECRET has changed. */
+function renewSigningKeys(): Promise<Report> {
+  return withService(async (service) => {
+    const removed = await service.get(SigningKeys).count();
+    await service.get(SigningKeys).renew();
+    const text =
+      'Created a new signing key. Earlier JWTs are refused; clients get new ones with their session.';
+    return { removed, text };
+  });
+}
+
+function previewSigningKeys(): Promise<Report> {
+  return withService(async (service) => {
+    const removed = await service.get(SigningKeys).count();
+    const text = `${removed} signing ${removed === 1 ? 'key' : 'keys'} would be replaced by a new one; every JWT would be refused`;
+    return { dryRun: true, removed, text };
+  });
+}
+
+const SENTENCES: Record<Mode, string> = {
+  off: 'The service works as usual.',
+  'read-only': 'The service is read-only: requests that write content, settings or tokens get 503.',
+  down: 'The service is down: all requests except health get 503.',
+};
+
+/** Every instance follows within 5 s. */
+async function setKillSwitch(mode: Mode): Promise<Report> {
+  await withService((service) => service.get(AuditedKillSwitch).set(mode, BY_OPERATOR));
+  return { text: SENTENCES[mode], mode };
+}
+
+/** Reports the current and the new mode. */
+async function previewKillSwitch(mode: Mode): Promise<Report> {
+  const now = await withService((service) =>
+    Promise.resolve(service.get(KillSwitch, { strict: false }).mode),
+  );
+  return { dryRun: true, mode, now, text: `The kill switch is ${now}, and would be ${mode}.` };
+}

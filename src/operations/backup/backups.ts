@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration, VERSION } from '../../platform/config/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { appliedMigrations, Database } from '../../platform/database/index.js';
+import type { BackupParts } from './backup-parts.js';
+import { BlobFiles } from './blob-files.js';
+import { writeList } from './blob-list.js';
+import { DatabaseIdentity } from './database-identity.js';
+import { asUnwritable } from './faults.js';
+import { type Manifest, type TableFile, writeManifest } from './manifest.js';
+import { inOneTransaction, openSnapshots, SNAPSHOT } from './one-transaction.js';
+import { exportTable, tablesInOrder } from './table-files.js';
+import { withParts } from './with-parts.js';
+
+/**
+ * Backups, in directories or buckets: all tables as of one instant, in PostgreSQL's text format, and the blobs next to them. A
+ * backup is as sensitive as the database: paths and contents are ciphertext, email addresses and names are not.
+ */
+@Injectable()
+export class Backups {
+  constructor(
+    private readonly database: Database,
+    private readonly identity: DatabaseIdentity,
+    private readonly blobFiles: BlobFiles,
+    private readonly clock: Clock,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /**
+   * Creates a backup while the service runs. Copying the blobs after the tables is safe: blobs referenced by the
+   * snapshot keep their bytes for a day unless their workspace or asset is deleted.
+   * @param place a directory, which is created if missing, or `s3://bucket/prefix`; it must be empty
+   * @param isTidied whether the caller removes what a failed attempt leaves
+   * @throws OperatorError
+   */
+  create(place: string, { isTidied = false } = {}): Promise<Manifest> {
+    return withParts(place, this.configuration, async (parts) => {
+      try {
+        await parts.begin();
+        return await this.fill(parts);
+      } catch (error) {
+        throw asUnwritable(parts.name, error, isTidied);
+      }
+    });
+  }
+
+  private async fill(parts: BackupParts): Promise<Manifest> {
+    const takenAt = this.clock.now().toISOString();
+    const database = await this.identity.id();
+    const { migrations, tables } = await inOneTransaction(this.database, SNAPSHOT, async (client) => {
+      await openSnapshots(this.database, client);
+      const files: TableFile[] = [];
+      for (const table of await tablesInOrder(client)) files.push(await exportTable(client, parts, table));
+      await writeList(client, parts);
+      const migrations = await appliedMigrations(async (sql) => (await client.query<object>(sql)).rows);
+      return { migrations, tables: files };
+    });
+    const exported = await this.blobFiles.export(parts);
+    const manifest = {
+      format: 1,
+      version: VERSION,
+      database,
+      migrations,
+      takenAt,
+      tables,
+      ...exported,
+    } as const;
+    await writeManifest(parts, manifest);
+    return manifest;
+  }
+}

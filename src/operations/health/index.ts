@@ -1,0 +1,2 @@
+export { HealthModule } from './health.module.js';
+export { type Readiness, ReadinessCheck } from '../../platform/readiness/readiness.js';

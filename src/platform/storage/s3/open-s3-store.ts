@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { OperatorError } from '../../config/index.js';
+import type { Database } from '../../database/index.js';
+import { blobStatements } from '../blobs.queries.js';
+import { registeredId, registerStore } from '../registered-stores.js';
+import { S3BlobStore } from './s3-blob-store.js';
+import { S3Connection, type S3Settings } from './s3-connection.js';
+import { S3Fault } from './s3-fault.js';
+import { explained } from './explained.js';
+import { md5 } from './s3-upload.js';
+
+/** Stored next to the blobs in the bucket; no blob has such a key. */
+const ID_KEY = 'store-id';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Opens the store in a bucket, which is created if necessary and must be writable and belong to this database.
+ * @param largest maximum size of a blob in bytes
+ * @throws OperatorError otherwise
+ */
+export async function openS3Store(
+  settings: S3Settings,
+  database: Database,
+  largest: number,
+): Promise<S3BlobStore> {
+  const connection = new S3Connection(settings);
+  try {
+    const bucket = new Bucket(connection, settings.region);
+    const id = await expectSameStore(bucket, database);
+    return new S3BlobStore(connection, await bucket.write(id), largest);
+  } catch (error) {
+    connection.close();
+    throw error instanceof S3Fault ? explained(error, connection) : error;
+  }
+}
+
+/**
+ * The id of a bucket that belongs to another database; undefined when `openS3Store` would take the bucket. Creates, writes and
+ * registers nothing.
+ * @throws OperatorError when the bucket cannot be read, its id is damaged, or this database has blobs elsewhere
+ */
+export async function foreignIdOf(settings: S3Settings, database: Database): Promise<string | undefined> {
+  const connection = new S3Connection(settings);
+  try {
+    const bucket = new Bucket(connection, settings.region);
+    const { found, registered } = await idsOf(bucket, database);
+    if (found !== undefined && found === registered) return undefined;
+    await refuseBlobsElsewhere(bucket, database);
+    if (found === undefined || UUID.test(found)) return found;
+    throw new OperatorError(
+      `The object ${ID_KEY} in the bucket ${bucket.name} is damaged; give it the id of its database in blob_stores, or remove it if that database is lost.`,
+    );
+  } catch (error) {
+    throw error instanceof S3Fault ? explained(error, connection) : error;
+  } finally {
+    connection.close();
+  }
+}
+
+/**
+ * With a wrong bucket, a database's downloads would fail, and its doctor would take another database's blobs for leftovers.
+ * The bucket and the database therefore carry the same id. Here the database has it first: if a bucket has an id while the
+ * database has none, the bucket belongs to another database; instances that start at the same time all write the same id.
+ */
+async function expectSameStore(bucket: Bucket, database: Database): Promise<string> {
+  const { found, registered } = await idsOf(bucket, database);
+  if (found !== undefined && found === registered) return found;
+  if (found !== undefined) {
+    throw new OperatorError(
+      `The bucket ${bucket.name} belongs to another database; set S3_BUCKET to a bucket of its own.`,
+    );
+  }
+  await refuseBlobsElsewhere(bucket, database);
+  await bucket.make();
+  await registerStore(database, 's3', registered ?? randomUUID());
+  const id = await registeredId(database, 's3');
+  if (id === undefined) throw new Error('the store was not registered');
+  return id;
+}
+
+/** The bucket is read first: an id that another instance has written there is in the database already. */
+async function idsOf(
+  bucket: Bucket,
+  database: Database,
+): Promise<{ found: string | undefined; registered: string | undefined }> {
+  const found = await bucket.id();
+  return { found, registered: await registeredId(database, 's3') };
+}
+
+async function refuseBlobsElsewhere({ name }: Bucket, database: Database): Promise<void> {
+  const [named] = await database.run(blobStatements.anyStored, ['s3']);
+  if (!named) return;
+  throw new OperatorError(
+    `The bucket ${name} is not the one with this database's blobs; set S3_BUCKET and S3_ENDPOINT to that one.`,
+  );
+}
+
+class Bucket {
+  constructor(
+    private readonly connection: S3Connection,
+    private readonly region: string,
+  ) {}
+
+  get name(): string {
+    return this.connection.bucket;
+  }
+
+  /** Undefined if the bucket has no id or does not exist. */
+  async id(): Promise<string | undefined> {
+    try {
+      const body = await this.connection.retried(async (client) =>
+        text(await client.getObject(this.name, ID_KEY)),
+      );
+      return body.trim();
+    } catch (error) {
+      if (error instanceof S3Fault && (error.isAbsent || error.code === 'NoSuchBucket')) return undefined;
+      throw error;
+    }
+  }
+
+  async make(): Promise<void> {
+    if (await this.connection.retried((client) => client.bucketExists(this.name))) return;
+    try {
+      await this.connection.call((client) => client.makeBucket(this.name, this.region));
+    } catch (error) {
+      // Another instance created it at the same time.
+      if (!(error instanceof S3Fault) || error.code !== 'BucketAlreadyOwnedByYou') throw error;
+    }
+  }
+
+  /**
+   * Writes the id at every start, so that an unwritable bucket is detected now and not by the first upload. Returns whether
+   * the store responds with the MD5 of what it has stored.
+   */
+  async write(id: string): Promise<boolean> {
+    const { etag } = await this.connection.retried((client) =>
+      client.putObject(this.name, ID_KEY, id, id.length, { 'content-type': 'text/plain' }),
+    );
+    return etag === md5(id).toString('hex');
+  }
+}

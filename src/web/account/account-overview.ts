@@ -1,0 +1,135 @@
+import { Injectable } from '@nestjs/common';
+import { StorageQuota, type StorageUsage } from '../../domain/assets/index.js';
+import {
+  Administrators,
+  type BrowserSession,
+  type ListedPasskey,
+  type LinkState,
+  type ListedSession,
+  Passkeys,
+  ProviderLinks,
+  SecondFactors,
+  UserSessions,
+} from '../../domain/auth/index.js';
+import { type Subscription, Subscriptions } from '../../domain/billing/index.js';
+import { type Device, Devices } from '../../domain/devices/index.js';
+import { DocumentQuota, type DocumentUsage } from '../../domain/files/index.js';
+import type { MutableNotice } from '../../domain/accounts/notices/index.js';
+import { NoticesForm } from './notices-form.js';
+import { TokenForms, type TokenOverview } from './token-forms.js';
+import { type ListedWorkspace, WorkspaceForms } from './workspace-forms.js';
+
+/** Storage usage of an account. */
+interface StoredThings {
+  readonly documents: DocumentUsage;
+  readonly storage: StorageUsage;
+  readonly listed: readonly ListedWorkspace[];
+}
+
+@Injectable()
+export class StorageOverview {
+  constructor(
+    private readonly documents: DocumentQuota,
+    private readonly assets: StorageQuota,
+    private readonly workspaceForms: WorkspaceForms,
+  ) {}
+
+  /** Sequential: a page must not take several connections at once. */
+  async of(userId: string): Promise<StoredThings> {
+    return {
+      documents: await this.documents.usage(userId),
+      storage: await this.assets.usage(userId),
+      listed: await this.workspaceForms.list(userId),
+    };
+  }
+}
+
+/** How many devices are listed. */
+export const MOST_DEVICES = 100;
+
+/** How a user proves who they are, and what that opens. */
+interface Factors {
+  /** Unused backup codes, or null without a second factor. */
+  readonly codesLeft: number | null;
+  readonly passkeys: readonly ListedPasskey[];
+  readonly isAdministrator: boolean;
+  /** Whether the admin page opens in this session: a factor must have been given in it. */
+  readonly opensAdminPage: boolean;
+}
+
+@Injectable()
+export class FactorOverview {
+  constructor(
+    private readonly secondFactors: SecondFactors,
+    private readonly passkeys: Passkeys,
+    private readonly administrators: Administrators,
+  ) {}
+
+  async of(session: BrowserSession): Promise<Factors> {
+    const { userId } = session;
+    const isAdministrator = await this.administrators.isPromoted(userId);
+    return {
+      codesLeft: await this.secondFactors.codesLeft(userId),
+      passkeys: await this.passkeys.list(userId),
+      isAdministrator,
+      opensAdminPage: isAdministrator && (await this.administrators.isAdmitted(session)),
+    };
+  }
+}
+
+/** How a user signs in, and where the user is signed in. */
+interface SignIns extends Factors {
+  readonly sessions: readonly ListedSession[];
+  readonly devices: readonly Device[];
+  readonly link: LinkState;
+}
+
+@Injectable()
+export class SignInOverview {
+  constructor(
+    private readonly userSessions: UserSessions,
+    private readonly factors: FactorOverview,
+    private readonly devices: Devices,
+    private readonly providerLinks: ProviderLinks,
+  ) {}
+
+  async of(session: BrowserSession): Promise<SignIns> {
+    const { userId, id } = session;
+    return {
+      ...(await this.factors.of(session)),
+      sessions: await this.userSessions.list(userId, id),
+      devices: await this.devices.newest(userId, MOST_DEVICES),
+      link: await this.providerLinks.state(userId),
+    };
+  }
+}
+
+/** Everything the account page shows, from the services behind the API. */
+export interface Overview extends TokenOverview, StoredThings, SignIns {
+  readonly subscription: Subscription;
+  /** The kinds of mail that are on; undefined where the service sends none that can be turned off. */
+  readonly wantedNotices: readonly MutableNotice[] | undefined;
+}
+
+@Injectable()
+export class AccountOverview {
+  constructor(
+    private readonly subscriptions: Subscriptions,
+    private readonly storage: StorageOverview,
+    private readonly signIns: SignInOverview,
+    private readonly noticesForm: NoticesForm,
+    private readonly tokenForms: TokenForms,
+  ) {}
+
+  /** Sequential: a page must not take several connections at once. */
+  async of(session: BrowserSession): Promise<Overview> {
+    const { userId } = session;
+    return {
+      subscription: await this.subscriptions.of(userId),
+      ...(await this.storage.of(userId)),
+      ...(await this.signIns.of(session)),
+      wantedNotices: await this.noticesForm.wanted(userId),
+      ...(await this.tokenForms.overview(userId)),
+    };
+  }
+}

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Acting } from '../../domain/auth/audit/index.js';
+import { AccountSuspended, Administrators, type BrowserSession } from '../../domain/auth/index.js';
+import { Configuration } from '../../platform/config/index.js';
+import {
+  type BrowserRequest,
+  BrowserRequests,
+  Confirmations,
+  Form,
+  OUT_OF_DATE,
+  redirect,
+  sendPage,
+} from '../layout/index.js';
+import { ApiError } from '../../platform/http/index.js';
+import { type AdminPage, adminPage, confirmPage } from './admin-layout.js';
+import { Hidden } from './hidden.js';
+
+/** An administrator's request to see a page. */
+export interface AdminRequest {
+  readonly administrator: BrowserSession;
+  readonly csrfToken: string;
+  /** The query of the address. */
+  readonly query: Form;
+}
+
+/** A form that an administrator has posted, recently signed in. */
+export interface AdminAction extends AdminRequest {
+  readonly form: Form;
+  readonly by: Acting;
+}
+
+/** Where the admin page goes after an action. */
+export interface Onwards {
+  readonly location: string;
+}
+
+const HOME = '/admin';
+const OUR_ADDRESS = /^\/admin(?:[/?][^\s\\]*)?$/;
+
+/**
+ * Admits administrators: promoted, not suspended, signed in with a second factor, asked anew with each request. For everybody else the
+ * pages do not exist. An administrator whose sign-in is not recent is asked for the password first, and sees nothing before.
+ */
+@Injectable()
+export class AdminDoor {
+  constructor(
+    private readonly browserRequests: BrowserRequests,
+    private readonly administrators: Administrators,
+    private readonly confirmations: Confirmations,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws Hidden */
+  async show(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    render: (request: AdminRequest) => Promise<AdminPage>,
+  ): Promise<void> {
+    const { browserRequest, session } = await this.admit(request);
+    if (await this.confirmations.areNeeded(browserRequest)) {
+      const fields = [['next', request.url]] as const;
+      return this.ask(reply, browserRequest, { action: `${HOME}/confirm`, fields, status: 403 });
+    }
+    const query = Form.ofQuery(request);
+    const page = await render({ administrator: session, csrfToken: browserRequest.csrfToken.value, query });
+    return this.send(reply, browserRequest, page);
+  }
+
+  /** Processes a form. Without a recent sign-in, asks for the password and then processes the same form. @throws Hidden */
+  async act(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (action: AdminAction) => Promise<AdminPage | Onwards>,
+  ): Promise<void> {
+    const { browserRequest, session } = await this.admit(request);
+    const form = await Form.read(request);
+    if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))
+      return this.send(reply, browserRequest, { title: 'Not done', alert: OUT_OF_DATE, status: 403 });
+    const rejected = await this.confirmations.check(form, browserRequest);
+    if (rejected) {
+      const action = request.url;
+      return this.ask(reply, browserRequest, { action, fields: form.others(), ...rejected });
+    }
+    const by = { actor: 'administrator', actorId: session.userId, ...browserRequest.client } as const;
+    const csrfToken = browserRequest.csrfToken.value;
+    const query = Form.ofQuery(request);
+    const result = await work({ administrator: session, csrfToken, query, form, by }).catch(explained);
+    if ('location' in result) return redirect(reply, result.location, browserRequest.cookies);
+    return this.send(reply, browserRequest, result);
+  }
+
+  /** Continues at the page that was asked for, after the password was confirmed. */
+  onwards({ form }: AdminAction): Onwards {
+    const next = form.text('next');
+    return { location: OUR_ADDRESS.test(next) ? next : HOME };
+  }
+
+  private async admit(
+    request: FastifyRequest,
+  ): Promise<{ browserRequest: BrowserRequest; session: BrowserSession }> {
+    const browserRequest = await this.browserRequests.read(request).catch((error: unknown) => {
+      throw error instanceof AccountSuspended ? new Hidden() : error;
+    });
+    const { session } = browserRequest;
+    if (!session || !(await this.administrators.isAdmitted(session))) throw new Hidden();
+    return { browserRequest, session };
+  }
+
+  private ask(
+    reply: FastifyReply,
+    { csrfToken, cookies }: BrowserRequest,
+    { status, headers = {}, ...asked }: AskedForm,
+  ): Promise<void> {
+    const { publicHost: host } = this.configuration;
+    const content = confirmPage({ host, csrfToken: csrfToken.value, ...asked });
+    return sendPage(reply, { status, headers, content, formTargets: ["'self'"], cookies });
+  }
+
+  private send(reply: FastifyReply, { cookies }: BrowserRequest, page: AdminPage): Promise<void> {
+    const content = adminPage({ host: this.configuration.publicHost, ...page });
+    return sendPage(reply, { status: page.status ?? 200, content, formTargets: ["'self'"], cookies });
+  }
+}
+
+interface AskedForm {
+  readonly action: string;
+  readonly fields: readonly (readonly [string, string])[];
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly fault?: string;
+  readonly alert?: string;
+}
+
+/** A refusal by a service, as a page with its sentence. @throws any other error, and what is not there */
+function explained(error: unknown): AdminPage {
+  if (!(error instanceof ApiError) || ![400, 409, 422].includes(error.status)) throw error;
+  const { message, status } = error;
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  return { title: 'Not done', alert: `${sentence} Nothing was changed: go back and try again.`, status };
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Configuration } from '../../platform/config/index.js';
+import {
+  type BrowserRequest,
+  BrowserRequests,
+  cookieOf,
+  Form,
+  OUT_OF_DATE,
+  type Page,
+  redirect,
+  sendPage,
+} from '../layout/index.js';
+import { NotFound } from '../../platform/http/index.js';
+
+/** What a page needs to show itself. */
+export interface PageContext {
+  readonly host: string;
+  readonly csrfToken: string;
+  /** The user who is signed in with the browser, if any. */
+  readonly userId: string | undefined;
+  /** A fault that concerns none of the fields. */
+  readonly alert?: string | undefined;
+}
+
+/** Makes the page of a link. */
+export type Show = (context: PageContext) => Page | Promise<Page>;
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+/** A browser keeps the token of a link until the form is posted, no longer than any link works. */
+const KEPT_SECONDS = 30 * 60;
+
+/**
+ * The common part of the pages behind mails. The token of a link leaves the address at once: the browser keeps it in a cookie, so
+ * that it is neither in the history nor on the screen, and no page can send it on. Opening a link uses nothing; only posting
+ * the form does, so programs that follow the links in mails do no harm.
+ */
+@Injectable()
+export class LinkForms {
+  constructor(
+    private readonly browserRequests: BrowserRequests,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws NotFound where passwords are switched off */
+  requirePasswords(): void {
+    if (this.configuration.oidcOnly) throw new NotFound('not found');
+  }
+
+  /** @throws NotFound where the service cannot send mail */
+  async read(request: FastifyRequest): Promise<{ browserRequest: BrowserRequest; context: PageContext }> {
+    if (!this.configuration.hasMail) throw new NotFound('not found');
+    const browserRequest = await this.browserRequests.read(request);
+    const { publicHost: host } = this.configuration;
+    const { csrfToken, session } = browserRequest;
+    return { browserRequest, context: { host, csrfToken: csrfToken.value, userId: session?.userId } };
+  }
+
+  /** Whether the address has a token; if so, it is moved into a cookie, and the browser goes to the same page without it. */
+  private async takeToken(request: FastifyRequest, reply: FastifyReply, path: string): Promise<boolean> {
+    const token = Form.ofQuery(request).all('token')[0];
+    if (token === undefined || !this.configuration.hasMail) return false;
+    if (this.browserRequests.isForeignFetch(request)) return false;
+    await redirect(reply, path, [this.cookie(path, TOKEN.test(token) ? token : '')]);
+    return true;
+  }
+
+  /** Shows the page behind a link. */
+  async open(request: FastifyRequest, reply: FastifyReply, path: string, show: Show): Promise<void> {
+    if (await this.takeToken(request, reply, path)) return;
+    const { browserRequest, context } = await this.read(request);
+    await this.send(reply, browserRequest, await show(context));
+  }
+
+  /** The token that this browser keeps for a page; empty when there is none. */
+  tokenOf({ headers }: FastifyRequest, path: string): string {
+    return cookieOf(headers.cookie, this.nameFor(path)) ?? '';
+  }
+
+  /** A cookie that has the browser forget the token. */
+  forgetToken(path: string): string {
+    return this.cookie(path, '');
+  }
+
+  /** Answers a form with the page that `work` makes. A form that was not made for this browser gets 403, with the page again. */
+  async receive(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    show: Show,
+    work: (form: Form, browserRequest: BrowserRequest, context: PageContext) => Promise<Page>,
+  ): Promise<void> {
+    const form = await Form.read(request);
+    const { browserRequest, context } = await this.read(request);
+    const page = this.browserRequests.hasValidCsrfToken(request, browserRequest, form)
+      ? await work(form, browserRequest, context)
+      : { ...(await show({ ...context, alert: OUT_OF_DATE })), status: 403 };
+    await this.send(reply, browserRequest, page);
+  }
+
+  /** Sends a page with the cookies that the browser needs for its forms. */
+  async send(reply: FastifyReply, { cookies }: BrowserRequest, page: Page): Promise<void> {
+    await sendPage(reply, {
+      formTargets: ["'self'"],
+      ...page,
+      cookies: [...cookies, ...(page.cookies ?? [])],
+    });
+  }
+
+  private nameFor(path: string): string {
+    return `${this.configuration.isHttps ? '__Host-' : ''}link${path.replaceAll('/', '-')}`;
+  }
+
+  private cookie(path: string, token: string): string {
+    const attributes = `Path=/; HttpOnly; SameSite=Lax${this.configuration.isHttps ? '; Secure' : ''}`;
+    return `${this.nameFor(path)}=${token}; Max-Age=${token ? KEPT_SECONDS : 0}; ${attributes}`;
+  }
+}

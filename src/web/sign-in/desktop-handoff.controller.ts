@@ -1,0 +1,47 @@
+import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../../access/index.js';
+import { Form, PageErrorFilter, sendPage } from '../layout/index.js';
+import { ONE_TIME_TOKEN_MINUTES } from '../../domain/auth/index.js';
+import { Configuration } from '../../platform/config/index.js';
+import { Clock } from '../../platform/clock/index.js';
+import { OpenWhenReadOnly } from '../../platform/kill-switch/index.js';
+import { Documented } from '../../platform/api-docs/index.js';
+import { DESKTOP_HANDOFF_DOCS } from './sign-in-pages.docs.js';
+import { Handoff } from './handoff.service.js';
+import { openAppPage } from './open-app-page.js';
+import { Targets } from './targets.js';
+
+/** Signs the desktop app in: a deep link leads from the browser to the app. */
+@Controller('auth/desktop-handoff')
+@Documented(DESKTOP_HANDOFF_DOCS)
+@Public('the page has its own session, cookie, origin and form checks')
+@UseFilters(PageErrorFilter)
+export class DesktopHandoffController {
+  constructor(
+    private readonly handoff: Handoff,
+    private readonly targets: Targets,
+    private readonly configuration: Configuration,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  async ask(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const target = this.targets.desktop(Form.ofQuery(request));
+    await sendPage(reply, await this.handoff.ask(request, 'desktop', target));
+  }
+
+  @Post()
+  @HttpCode(200)
+  @OpenWhenReadOnly('signs in; sign-up is refused at its write')
+  async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const form = await Form.read(request);
+    const target = this.targets.desktop(form);
+    const answer = await this.handoff.answer(request, 'desktop', target, form);
+    if ('content' in answer) return sendPage(reply, answer);
+    const { publicHost: host } = this.configuration;
+    const expiresAt = new Date(this.clock.now().getTime() + ONE_TIME_TOKEN_MINUTES * 60_000);
+    const content = openAppPage({ host, target, token: answer.token, expiresAt });
+    await sendPage(reply, { content, cookies: answer.cookies });
+  }
+}
