@@ -2,12 +2,18 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokensModule } from './domain/auth/access-tokens/index.js';
-import { AccountModule } from './domain/accounts/index.js';
+import { AccountsModule } from './domain/accounts/index.js';
+import { AccountPagesModule } from './web/account/index.js';
 import { AdminPagesModule } from './web/admin/index.js';
 import { ApiDocsModule } from './web/api-reference/index.js';
 import { AssetsModule } from './domain/assets/index.js';
 import { AuditModule } from './domain/auth/audit/index.js';
-import { AuthModule, type PasswordCost, PasswordCostModule } from './domain/auth/index.js';
+import {
+  AuthModule,
+  BearerAuthenticationModule,
+  type PasswordCost,
+  PasswordCostModule,
+} from './domain/auth/index.js';
 import { AutomationModule } from './domain/automation/index.js';
 import { BackupModule } from './operations/backup/index.js';
 import { BatchesModule } from './domain/files/batches/index.js';
@@ -30,7 +36,7 @@ import {
   RateLimitGuard,
   ScopeGuard,
   WorkspaceAccessGuard,
-} from './access/guards/index.js';
+} from './access/index.js';
 import { HealthModule } from './operations/health/index.js';
 import { BlobsModule } from './platform/storage/index.js';
 import { type Clock, ClockModule } from './platform/clock/index.js';
@@ -103,6 +109,7 @@ export class AppModule {
         MailModule,
         AuditModule,
         AuthModule,
+        BearerAuthenticationModule,
         BillingModule,
         AccessModule,
         WorkspacesModule,
@@ -119,7 +126,8 @@ export class AppModule {
         UsageModule,
         RealtimeModule,
         RetentionModule,
-        AccountModule,
+        AccountsModule,
+        AccountPagesModule,
         AutomationModule,
         BackupModule,
         PagesModule,

@@ -1,7 +1,6 @@
 import supertest from 'supertest';
 import { type AuditAction, AuditLog } from '../../src/domain/auth/audit/index.js';
-import { eventually, startService, type TestService, TestUser } from '../kit/index.js';
-import { BASE_URL } from '../kit/index.js';
+import { BASE_URL, eventually, startService, type TestService, TestUser } from '../kit/index.js';
 import { Mail } from '../../src/platform/mail/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { TestSmtp } from '../kit/smtp.js';

@@ -1,5 +1,5 @@
 import { renderToString } from 'preact-render-to-string';
-import { AccountSuspended } from '../../src/domain/auth/index.js';
+import { AccountSuspended } from '../../src/access/index.js';
 import { errorPage } from '../../src/web/layout/error-page.js';
 import { readmePage } from '../../src/web/layout/readme-page.js';
 import { startService, type TestService } from '../kit/index.js';

@@ -8,9 +8,9 @@ import { FileContentLoader } from '../../src/domain/files/file-content-loader.js
 import { Files } from '../../src/domain/files/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { NotFound } from '../../src/platform/http/index.js';
-import { ACCESS_CHECKED_IN_STATEMENT } from '../../src/access/guards/workspace-access.filter.js';
+import { ACCESS_CHECKED_IN_STATEMENT } from '../../src/access/workspace-access.filter.js';
 import type { Caller } from '../../src/access/route-access.js';
-import { WorkspaceClosed } from '../../src/access/guards/workspace-access.js';
+import { WorkspaceClosed } from '../../src/access/workspace-access.js';
 import { startService, type TestService, type TestUser, type TestWorkspace } from '../kit/index.js';
 import { sha256 } from '../kit/workspace.js';
 

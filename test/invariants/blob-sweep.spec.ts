@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import pg from 'pg';
 import { BlobStores } from '../../src/platform/storage/blob-stores.js';
 import { BlobSweeper, BlobUpkeep } from '../../src/platform/storage/index.js';

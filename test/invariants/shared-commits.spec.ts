@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { WorkspaceClosed } from '../../src/access/guards/index.js';
+import { WorkspaceClosed } from '../../src/access/index.js';
 import { Subscriptions } from '../../src/domain/billing/index.js';
 import { DocumentQuota } from '../../src/domain/files/document-quota.js';
 import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { WorkspaceClosed } from '../../src/access/guards/index.js';
+import { WorkspaceClosed } from '../../src/access/index.js';
 import { DocumentQuota } from '../../src/domain/files/document-quota.js';
 import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
 import type { Put } from '../../src/domain/files/put.js';

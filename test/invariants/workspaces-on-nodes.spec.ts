@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
-import { WorkspaceAccess } from '../../src/access/guards/index.js';
+import { WorkspaceAccess } from '../../src/access/index.js';
 import { requestScope } from '../../src/platform/log/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { PushQueue } from '../../src/domain/devices/web-push/push-queue.js';

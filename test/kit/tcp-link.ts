@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** Stands before a server and passes bytes on, at most so many in a second: to be cut, or to fall silent while every connection stays. */
 export class TcpLink {

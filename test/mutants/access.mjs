@@ -40,7 +40,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'scopes are not looked at',
     promise: 'A token permits what was granted to it, and nothing else.',
-    file: 'src/access/guards/scope.guard.ts',
+    file: 'src/access/scope.guard.ts',
     find: 'if (isGranted(scopes, access.scopes)) return true;',
     replace: 'if (isGranted(scopes, access.scopes) || scopes.length > 0) return true;',
     tests: [['test/api/versions.spec.ts', 'needs documents:read to read']],
@@ -48,7 +48,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'token for one workspace opens the others',
     promise: 'A token that is bound to a workspace cannot access any other workspace.',
-    file: 'src/access/guards/workspace-access.guard.ts',
+    file: 'src/access/workspace-access.guard.ts',
     find: 'return principal.workspaceId === null || principal.workspaceId === id ? id : null;',
     replace: 'return id;',
     tests: [[TOKENS, 'a token bound to a workspace']],
@@ -56,7 +56,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'strangers are let in',
     promise: 'A workspace is accessible only to its owner.',
-    file: 'src/access/guards/access.queries.ts',
+    file: 'src/access/access.queries.ts',
     find: 'WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL',
     replace: 'WHERE id = $4 AND deleted_at IS NULL',
     tests: [['test/api/workspaces.spec.ts', 'a workspace of another user']],
@@ -64,7 +64,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'strangers learn that a workspace is there',
     promise: 'Another user’s workspace cannot be distinguished from one that does not exist.',
-    file: 'src/access/guards/workspace-access.guard.ts',
+    file: 'src/access/workspace-access.guard.ts',
     find: "if (workspaceId === null || !isOwner) throw new NotFound('workspace not found');",
     replace: `const any = { name: 'mutant.any', text: 'SELECT FROM workspaces WHERE id = $1' };
       const isThere = (await this.workspaceAccess.database.run(any, [workspaceId])).length > 0;
@@ -76,7 +76,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'deleted workspace is still let in',
     promise: 'Every route returns 404 for a deleted workspace at once.',
-    file: 'src/access/guards/access.queries.ts',
+    file: 'src/access/access.queries.ts',
     find: 'AND user_id = $1 AND deleted_at IS NULL',
     replace: 'AND user_id = $1',
     tests: [['test/api/workspaces.spec.ts', 'makes them 404 before the purge']],
@@ -84,7 +84,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'token of a deleted user goes on',
     promise: 'A deleted account loses all access at once.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'if (demands.user && !found?.isUser)',
     replace: 'if (demands.user && !found)',
     tests: [['test/api/account.spec.ts', 'ends every token and the password']],
@@ -210,7 +210,7 @@ export const ACCESS_MUTANTS = [
     name: 'who was let in stays in',
     promise:
       'A caller who has lost the workspace, the subscription or the account is refused at once, on every instance.',
-    file: 'src/access/guards/access.queries.ts',
+    file: 'src/access/access.queries.ts',
     find: '`w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     replace: '`true OR w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
@@ -219,7 +219,7 @@ export const ACCESS_MUTANTS = [
     name: 'suspended accounts admitted beside nodes',
     promise:
       'Where workspaces are on nodes, a suspended account is refused by the coordinator, whatever a node has.',
-    file: 'src/access/guards/access.queries.ts',
+    file: 'src/access/access.queries.ts',
     find: 'SELECT suspended_at IS NULL FROM users',
     replace: 'SELECT true FROM users',
     tests: [['test/contract/beside-nodes.spec.ts', 'is suspended']],
@@ -244,7 +244,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'faults are told before who may',
     promise: 'A caller without access is refused for that before any other error.',
-    file: 'src/access/guards/workspace-access.filter.ts',
+    file: 'src/access/workspace-access.filter.ts',
     find: 'if (!workspace || !isReceived || !isOfRequest(error)) {',
     replace: 'if (workspace !== null) {',
     tests: [['test/api/workspace-access.spec.ts', 'is told so before anything else']],
@@ -277,7 +277,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'subscription is not looked at',
     promise: 'A route that needs a subscription is 402 without one.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'if (demands.subscription && !found?.isSubscriber)',
     replace: 'if (demands.subscription && !found)',
     tests: [['test/api/checkpoints.spec.ts', 'needs a subscription to create']],
@@ -309,7 +309,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account goes on with its JWT',
     promise: 'A suspended account is refused from the next request on, on every instance.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'if (found?.isSuspended) throw new AccountSuspended();',
     replace: '',
     tests: [[SUSPENSION, 'read its subscription']],
@@ -317,7 +317,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account goes on where statements look',
     promise: 'A caller who was admitted a moment ago is refused by the statement once suspended.',
-    file: 'src/access/guards/access.queries.ts',
+    file: 'src/access/access.queries.ts',
     find: 'AND suspended_at IS NOT NULL) AND (',
     replace: 'AND false) AND (',
     tests: [[SUSPENSION, 'pull']],
@@ -365,7 +365,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'route that says nothing of bound tokens',
     promise: 'A bearer route names a workspace or declares its policy for tokens bound to one.',
-    file: 'src/access/guards/route-access-check.ts',
+    file: 'src/access/route-access-check.ts',
     find: 'if (unclear.length > 0)',
     replace: 'if (unclear.length > 1_000)',
     tests: [['test/contract/access-policy.spec.ts', 'when one handler leaves it open']],

@@ -549,7 +549,7 @@ export const NODE_MUTANTS = [
   {
     name: 'the look at accounts waits in the line of one user',
     promise: 'The accounts of all callers are looked at in the line of none of them.',
-    file: 'src/access/guards/workspace-access.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'requestScope.exit(() => this.checkWaiting())',
     replace: 'this.checkWaiting()',
     tests: [[SERVICE, 'looks at the accounts of all callers']],

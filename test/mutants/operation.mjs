@@ -398,7 +398,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'transfers counted with all other requests',
     promise: 'Ten devices of one user that each sync 5,000 notes for the first time are not rate-limited.',
-    file: 'src/access/guards/rate-limit.guard.ts',
+    file: 'src/access/rate-limit.guard.ts',
     find: 'isTransfer ? this.limit.countTransfers(client) :',
     replace: 'isTransfer && !client ? this.limit.countTransfers(client) :',
     tests: [['test/api/limits-and-headers.spec.ts', 'counts transfers of single files apart']],
@@ -430,7 +430,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'strangers by /64 alone',
     promise: 'All unknown callers of an IPv6 /48 together have at most 500 requests in flight.',
-    file: 'src/access/guards/rate-limit.guard.ts',
+    file: 'src/access/rate-limit.guard.ts',
     find: "if ('ip' in client) limits.push(",
     replace: "if ('ip' in client && AT_ONCE > 1_000) limits.push(",
     tests: [['test/api/hostile-load.spec.ts', 'of a network']],
@@ -557,7 +557,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'slow bodies ask for access when they end',
     promise: 'A thousand slow uploads that end together run no statement.',
-    file: 'src/access/guards/workspace-access.filter.ts',
+    file: 'src/access/workspace-access.filter.ts',
     find: 'error instanceof ServiceUnavailable || error instanceof RequestTimeout',
     replace: 'error instanceof ServiceUnavailable',
     tests: [[SILENT, 'run no statement']],
@@ -565,7 +565,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'aborted bodies ask for access when they end',
     promise: 'A thousand slow uploads that end together run no statement.',
-    file: 'src/access/guards/workspace-access.filter.ts',
+    file: 'src/access/workspace-access.filter.ts',
     find: '!workspace || !isReceived ||',
     replace: '!workspace ||',
     tests: [[SILENT, 'run no statement']],

@@ -173,7 +173,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'statements of nobody',
     promise: 'A statement counts towards the user whose request it serves.',
-    file: 'src/access/guards/authentication.guard.ts',
+    file: 'src/access/authentication.guard.ts',
     find: 'if (scope) scope.userId = request.principal.userId;',
     replace: '',
     tests: [[SHARES, 'are those of the user of a request']],

@@ -1,4 +1,5 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
+import { BearerAuthenticator } from '../../access/index.js';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountProof } from './account-proof.js';
 import { AccessToken } from './access-token.entity.js';
@@ -155,3 +156,12 @@ const ENTITIES = [
   ],
 })
 export class AuthModule {}
+
+/** Gives the guards of `access` the port that they authenticate with. */
+@Global()
+@Module({
+  imports: [AuthModule],
+  providers: [{ provide: BearerAuthenticator, useExisting: Authenticator }],
+  exports: [BearerAuthenticator],
+})
+export class BearerAuthenticationModule {}

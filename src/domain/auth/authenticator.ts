@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type FindOptionsWhere, MoreThan, Repository } from 'typeorm';
+import { AccountSuspended, BearerAuthenticator, type Principal } from '../../access/index.js';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, type Tx } from '../../platform/database/index.js';
 import { Unauthorized } from '../../platform/http/index.js';
 import { AuthSession } from './auth-session.entity.js';
 import { userStatements } from './auth.queries.js';
 import { EndedSessions, SessionEnded } from './ended-sessions.js';
-import { AccountSuspended } from './suspensions.js';
 import { JwtVerifier } from './jwt-verifier.js';
 import { KeySet } from './key-set.js';
 import { PatVerifier } from './pat-verifier.js';
-import type { Principal } from '../../access/index.js';
 
 /** A token that was verified less than this long ago is not checked again, so a revocation takes effect within five seconds. */
 const GOOD_FOR_MS = 3_000;
@@ -24,7 +23,7 @@ export interface Lapsed {
 
 /** Authenticates bearer tokens. */
 @Injectable()
-export class Authenticator {
+export class Authenticator extends BearerAuthenticator {
   constructor(
     private readonly jwtVerifier: JwtVerifier,
     private readonly patVerifier: PatVerifier,
@@ -33,7 +32,9 @@ export class Authenticator {
     @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
     private readonly database: Database,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    super();
+  }
 
   /**
    * A JWT represents an interactive session, so it has all the rights of its user.

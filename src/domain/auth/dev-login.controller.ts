@@ -9,7 +9,7 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Public } from '../../access/index.js';
+import { AccountSuspended, Public } from '../../access/index.js';
 import { AuditLog, byUser } from './audit/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
@@ -19,7 +19,6 @@ import { RateLimiter } from '../../platform/limits/index.js';
 import { DEV_LOGIN_DOCS } from './auth.docs.js';
 import { IsEmailAddress } from './email-address.js';
 import { SecondFactors } from './factors/index.js';
-import { AccountSuspended } from './suspensions.js';
 import { equalSecrets } from './token-secrets.js';
 import type { UserEntity } from './user.entity.js';
 import { Users } from './users.js';

@@ -17,7 +17,7 @@ import { EmailVerification } from './email-verification.js';
 import { PasswordRecovery } from './password-recovery.js';
 import { SessionCap } from './session-cap.js';
 import { IdentityPasswords } from './sign-in-passwords.js';
-import { AccountSuspended } from './suspensions.js';
+import { AccountSuspended } from '../../access/index.js';
 import { UserEntity } from './user.entity.js';
 import { UserSessions } from './user-sessions.js';
 

@@ -1,6 +1,6 @@
 export { AccessToken, liveTokens } from './access-token.entity.js';
 export { Administrators } from './administrators.js';
-export { AuthModule } from './auth.module.js';
+export { AuthModule, BearerAuthenticationModule } from './auth.module.js';
 export { BrowserFactors, type CodeRefusal } from './browser-factors.js';
 export {
   type BrowserSession,
@@ -53,7 +53,7 @@ export {
   SingleSignOn,
   type SingleSignOnRefusal,
 } from './single-sign-on/index.js';
-export { AccountSuspended, Suspensions, USER_SUSPENDED } from './suspensions.js';
+export { Suspensions, USER_SUSPENDED } from './suspensions.js';
 export { UserEntity } from './user.entity.js';
 export { type ListedSession, MOST_LISTED, UserSessions } from './user-sessions.js';
 export { Users } from './users.js';

@@ -7,9 +7,8 @@ import { Unauthorized } from '../../platform/http/index.js';
 import { Log } from '../../platform/log/index.js';
 import { AccessToken, liveTokens } from './access-token.entity.js';
 import { accessTokenStatements } from './auth.queries.js';
-import { AccountSuspended } from './suspensions.js';
+import { AccountSuspended, type Principal, type Scope } from '../../access/index.js';
 import { hashPat, PAT } from './token-secrets.js';
-import type { Principal, Scope } from '../../access/index.js';
 
 const NOTE_USE_EVERY_MS = 60_000;
 

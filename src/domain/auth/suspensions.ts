@@ -4,15 +4,7 @@ import { type Acting, type AuditEntry, AuditLog, BY_OPERATOR } from './audit/ind
 import { Clock } from '../../platform/clock/index.js';
 import { Database } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
-import { Forbidden } from '../../platform/http/index.js';
 import { UserEntity } from './user.entity.js';
-
-/** The operator has suspended the account: every request is refused until it is resumed. No data is lost. */
-export class AccountSuspended extends Forbidden {
-  constructor() {
-    super('the account is suspended');
-  }
-}
 
 /** Topic of the event bus: an account was suspended; the key is the user's id. */
 export const USER_SUSPENDED = 'user-suspended';

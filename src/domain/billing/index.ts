@@ -5,7 +5,6 @@ export { PaymentProvider, type ProviderIds, ProviderRefusal } from './payment-pr
 export { EVENT_TYPES, type EventType } from './provider-event.js';
 export { type SampleEvent, sampleEvent } from './sample-event.js';
 export { Customers, Purchases } from './purchases.service.js';
-export { isActive } from './billing.queries.js';
 export { type Subscription, type SubscriptionDetails, Subscriptions } from './subscriptions.service.js';
 export { STATUSES, type SubscriptionStatus } from './transitions.js';
 export { signatureFor } from './webhook-signature.js';

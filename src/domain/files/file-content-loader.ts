@@ -3,8 +3,7 @@ import { BatchLoader } from '../../platform/async/index.js';
 import type { BlobReference } from '../../platform/storage/index.js';
 import { Database } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/http/index.js';
-import { accessKey, WorkspaceAccess } from '../../access/guards/index.js';
-import type { WorkspaceRef } from '../../access/index.js';
+import { accessKey, WorkspaceAccess, type WorkspaceRef } from '../../access/index.js';
 import { fileStatements } from './files.queries.js';
 
 /** The ciphertext of a version: its header values and the location of its bytes. */

@@ -1,14 +1,6 @@
 import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import {
-  CurrentWorkspace,
-  OwnedWorkspace,
-  RequiresSubscription,
-  Scopes,
-  Transfer,
-  type WorkspaceRef,
-} from '../../access/index.js';
-import { AccessCheckedInStatement } from '../../access/guards/index.js';
+import { AccessCheckedInStatement, CurrentWorkspace, OwnedWorkspace, RequiresSubscription, Scopes, Transfer, type WorkspaceRef } from '../../access/index.js';
 import { sendJsonList } from '../../platform/http/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
 import { Download } from './download.js';

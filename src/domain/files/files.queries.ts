@@ -1,5 +1,5 @@
 import { ofWorkspace, statement } from '../../platform/database/index.js';
-import { accessCondition, accessConditionOf, ofOpenWorkspace } from '../../access/guards/index.js';
+import { accessCondition, accessConditionOf, ofOpenWorkspace } from '../../access/index.js';
 
 /** Evaluated once, before the rest of the statement. Without a user ($first) there is no access check. */
 const isOpen = (first: number, condition = accessCondition): string =>

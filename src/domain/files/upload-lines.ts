@@ -1,6 +1,6 @@
 import { KeyedCounter } from '../../platform/async/index.js';
 import type { RequestScope } from '../../platform/log/index.js';
-import { callerKey } from '../../access/guards/index.js';
+import { callerKey } from '../../access/index.js';
 import type { Put, PutOutcome } from './put.js';
 
 /** An upload that waits for a commit. */

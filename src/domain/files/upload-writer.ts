@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock/index.js';
 import { Database, type Parameter } from '../../platform/database/index.js';
-import type { Caller } from '../../access/index.js';
-import { WorkspaceAccess, WorkspaceClosed } from '../../access/guards/index.js';
+import { type Caller, WorkspaceAccess, WorkspaceClosed } from '../../access/index.js';
 import { DocumentQuota } from './document-quota.js';
 import { fileStatements } from './files.queries.js';
 import type { Answered, Put } from './put.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { AccountSuspended } from '../../access/index.js';
 import {
-  AccountSuspended,
   Authenticator,
   EndedSessions,
   type Lapsed,

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
-import { bearerIn, GeneralLimit, isGranted } from '../../access/guards/index.js';
-import type { Principal } from '../../access/index.js';
-import { AccountSuspended, Authenticator } from '../auth/index.js';
+import { AccountSuspended, bearerIn, GeneralLimit, isGranted, type Principal } from '../../access/index.js';
+import { Authenticator } from '../auth/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import {
   addressKey,

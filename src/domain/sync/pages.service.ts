@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BEFORE_ALL_IDS, Database, type Statement } from '../../platform/database/index.js';
-import { WorkspaceAccess, WorkspaceClosed } from '../../access/guards/index.js';
-import type { WorkspaceRef } from '../../access/index.js';
+import { WorkspaceAccess, WorkspaceClosed, type WorkspaceRef } from '../../access/index.js';
 import { refuseCursor } from './cursors.js';
 import { pageStatements } from './sync.queries.js';
 

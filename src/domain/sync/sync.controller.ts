@@ -1,15 +1,6 @@
 import { Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import {
-  CurrentPrincipal,
-  CurrentWorkspace,
-  OwnedWorkspace,
-  type Principal,
-  RequiresSubscription,
-  Scopes,
-  type WorkspaceRef,
-} from '../../access/index.js';
-import { AccessCheckedInStatement } from '../../access/guards/index.js';
+import { AccessCheckedInStatement, CurrentPrincipal, CurrentWorkspace, OwnedWorkspace, type Principal, RequiresSubscription, Scopes, type WorkspaceRef } from '../../access/index.js';
 import { Devices } from '../devices/index.js';
 import { JsonBody, sendJsonText } from '../../platform/http/index.js';
 import { OpenWhenReadOnly } from '../../platform/kill-switch/index.js';

@@ -1,4 +1,4 @@
-import { ofOpenWorkspace } from '../../access/guards/index.js';
+import { ofOpenWorkspace } from '../../access/index.js';
 import { instantText, ofWorkspace } from '../../platform/database/index.js';
 
 /** Mirrors the API field by field. Paths are base64url and hashes are hex, so nothing needs escaping. */

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AccessModule } from '../../access/guards/index.js';
+import { AccessModule } from '../../access/index.js';
 import { AuthModule } from '../auth/index.js';
 import { NightlyJobs } from '../../platform/jobs/index.js';
 import { Queues } from '../../platform/limits/index.js';

@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { Public, Unlimited } from '../../access/index.js';
 import { BOOLEAN, Documented, json, named, objectOf, oneOf, STRING } from '../../platform/api-docs/index.js';
 import { ApiError, Shutdown } from '../../platform/http/index.js';
-import { type Readiness, ReadinessCheck } from '../../platform/readiness/readiness.js';
+import { type Readiness, ReadinessCheck } from '../../platform/readiness/index.js';
 
 const RETRY_AFTER_S = 5;
 

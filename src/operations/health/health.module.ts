@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
+import { ReadinessModule } from '../../platform/readiness/index.js';
 import { HealthController } from './health.controller.js';
-import { ReadinessCheck } from '../../platform/readiness/readiness.js';
 
-@Module({ controllers: [HealthController], providers: [ReadinessCheck], exports: [ReadinessCheck] })
+@Module({ imports: [ReadinessModule], controllers: [HealthController] })
 export class HealthModule {}

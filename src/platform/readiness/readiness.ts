@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { StoreCheck } from '../storage/index.js';
 import { inTime } from '../clock/index.js';
 import { SchemaCheck, type SchemaState } from '../database/index.js';
@@ -75,3 +75,6 @@ export class ReadinessCheck {
     }
   }
 }
+
+@Module({ providers: [ReadinessCheck], exports: [ReadinessCheck] })
+export class ReadinessModule {}

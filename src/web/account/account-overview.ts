@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ContentsOfWorkspaces, type WorkspaceContents } from '../../domain/accounts/index.js';
 import { StorageQuota, type StorageUsage } from '../../domain/assets/index.js';
 import {
   Administrators,
@@ -17,13 +18,12 @@ import { DocumentQuota, type DocumentUsage } from '../../domain/files/index.js';
 import type { MutableNotice } from '../../domain/accounts/notices/index.js';
 import { NoticesForm } from './notices-form.js';
 import { TokenForms, type TokenOverview } from './token-forms.js';
-import { type ListedWorkspace, WorkspaceForms } from './workspace-forms.js';
 
 /** Storage usage of an account. */
 interface StoredThings {
   readonly documents: DocumentUsage;
   readonly storage: StorageUsage;
-  readonly listed: readonly ListedWorkspace[];
+  readonly listed: readonly WorkspaceContents[];
 }
 
 @Injectable()
@@ -31,7 +31,7 @@ export class StorageOverview {
   constructor(
     private readonly documents: DocumentQuota,
     private readonly assets: StorageQuota,
-    private readonly workspaceForms: WorkspaceForms,
+    private readonly contents: ContentsOfWorkspaces,
   ) {}
 
   /** Sequential: a page must not take several connections at once. */
@@ -39,7 +39,7 @@ export class StorageOverview {
     return {
       documents: await this.documents.usage(userId),
       storage: await this.assets.usage(userId),
-      listed: await this.workspaceForms.list(userId),
+      listed: await this.contents.of(userId),
     };
   }
 }

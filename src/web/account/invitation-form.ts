@@ -3,7 +3,7 @@ import { BrowserSessions, faultOfPassword, PASSWORD_FAULTS, PasswordHasher } fro
 import { type BrowserRequest, type Form, withAlert } from '../layout/index.js';
 import { asName } from '../../platform/http/index.js';
 import type { RejectedInvitee } from './invitation-page.js';
-import { Invitations } from '../../domain/accounts/invitations.js';
+import { Invitations } from '../../domain/accounts/index.js';
 
 /** `unknown`: the link does not work. Cookies: the account is made, and signed in if there are any. */
 type Answer = 'unknown' | { readonly cookies: readonly string[] } | RejectedInvitee;

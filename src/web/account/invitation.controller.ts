@@ -21,7 +21,7 @@ import {
 import { Forbidden } from '../../platform/http/index.js';
 import { InvitationForm } from './invitation-form.js';
 import { invitationPage, type RejectedInvitee, usedInvitationPage } from './invitation-page.js';
-import { Invitations } from '../../domain/accounts/invitations.js';
+import { Invitations } from '../../domain/accounts/index.js';
 
 const UNKNOWN = 'the invitation was used or replaced, or has expired';
 

@@ -3,7 +3,7 @@ import type { Acting } from '../../domain/auth/audit/index.js';
 import { type BrowserSession, Users } from '../../domain/auth/index.js';
 import type { Form } from '../layout/index.js';
 import { BadRequest } from '../../platform/http/index.js';
-import { AccountDeletion } from '../../domain/accounts/account-deletion.js';
+import { AccountDeletion } from '../../domain/accounts/index.js';
 
 /** A new name that was not accepted. */
 export interface RejectedName {

@@ -2,33 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Acting } from '../../domain/auth/audit/index.js';
 import type { Form } from '../layout/index.js';
 import { BadRequest } from '../../platform/http/index.js';
-import { Database } from '../../platform/database/index.js';
-import { Workspaces, WorkspacesOfUser } from '../../domain/workspaces/index.js';
-import { accountStatements } from '../../domain/accounts/accounts.queries.js';
-
-/** How many workspaces are listed. */
-export const MOST_WORKSPACES = 100;
-
-/** Versions and attachments of a workspace are counted up to this number. */
-export const MOST_COUNTED = 1_000;
-
-/** A workspace with what is in it. */
-export interface ListedWorkspace {
-  readonly id: string;
-  readonly name: string;
-  /** Live files. */
-  readonly files: number;
-  /** Bytes of all versions. */
-  readonly documentBytes: number;
-  /** Above `MOST_COUNTED`, one more than it; so are `assets`. */
-  readonly versions: number;
-  readonly assets: number;
-  /** Bytes of the counted attachments. */
-  readonly assetBytes: number;
-  readonly createdAt: Date;
-  /** When a file was last changed; null for an empty workspace. */
-  readonly changedAt: Date | null;
-}
+import { Workspaces } from '../../domain/workspaces/index.js';
 
 /** A new name of a workspace that was not accepted. */
 export interface RejectedWorkspaceName {
@@ -47,21 +21,7 @@ export interface RejectedWorkspaceDeletion {
 /** The workspaces on the account page. */
 @Injectable()
 export class WorkspaceForms {
-  constructor(
-    private readonly database: Database,
-    private readonly workspaces: Workspaces,
-    private readonly workspacesOfUser: WorkspacesOfUser,
-  ) {}
-
-  /** The newest ones. */
-  async list(userId: string): Promise<ListedWorkspace[]> {
-    const listed: ListedWorkspace[] = [];
-    for (const { id } of await this.workspacesOfUser.newest(userId, MOST_WORKSPACES))
-      listed.push(
-        ...(await this.database.run<ListedWorkspace>(accountStatements.workspace, [id, MOST_COUNTED])),
-      );
-    return listed;
-  }
+  constructor(private readonly workspaces: Workspaces) {}
 
   /** Changes the name, or returns what is wrong with it. @throws NotFound unless it is a workspace of the user */
   async rename(userId: string, form: Form): Promise<RejectedWorkspaceName | undefined> {

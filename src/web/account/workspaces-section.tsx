@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { ConfirmField, Field, Hidden, inBytes, Time } from '../layout/index.js';
 import type { AccountPageProps } from './account-page-props.js';
-import { type ListedWorkspace, MOST_COUNTED, MOST_WORKSPACES } from './workspace-forms.js';
+import { MOST_COUNTED, MOST_WORKSPACES, type WorkspaceContents } from '../../domain/accounts/index.js';
 
 export function WorkspacesSection(props: AccountPageProps): VNode {
   const { listed } = props.overview;
@@ -25,7 +25,7 @@ export function WorkspacesSection(props: AccountPageProps): VNode {
   );
 }
 
-function WorkspaceFacts({ workspace }: { readonly workspace: ListedWorkspace }): VNode {
+function WorkspaceFacts({ workspace }: { readonly workspace: WorkspaceContents }): VNode {
   const { name, files, documentBytes, versions, assets, assetBytes, createdAt, changedAt } = workspace;
   return (
     <div>
@@ -50,7 +50,7 @@ function counted(count: number, thing: string, most = MOST_COUNTED): string {
 }
 
 interface WorkspaceFormProps extends AccountPageProps {
-  readonly workspace: ListedWorkspace;
+  readonly workspace: WorkspaceContents;
 }
 
 function RenameForm({ csrfToken, workspace, failedWorkspaceName }: WorkspaceFormProps): VNode {

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccountSuspended } from '../../access/index.js';
 import type { Acting } from '../../domain/auth/audit/index.js';
-import { AccountSuspended, Administrators, type BrowserSession } from '../../domain/auth/index.js';
+import { Administrators, type BrowserSession } from '../../domain/auth/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import {
   type BrowserRequest,

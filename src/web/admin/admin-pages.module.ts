@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AccountModule } from '../../domain/accounts/index.js';
+import { AccountsModule } from '../../domain/accounts/index.js';
 import { AssetsModule } from '../../domain/assets/index.js';
 import { AuthModule } from '../../domain/auth/index.js';
 import { BillingModule } from '../../domain/billing/index.js';
 import { FilesModule } from '../../domain/files/index.js';
-import { HealthModule } from '../../operations/health/index.js';
+import { ReadinessModule } from '../../platform/readiness/index.js';
 import { PagesModule } from '../layout/index.js';
 import { AccessActions } from './access-actions.js';
 import { AccountActions } from './account-actions.js';
@@ -23,12 +23,12 @@ import { ServiceStatusOverview } from './service-status.js';
 /** The pages for administrators, at /admin. */
 @Module({
   imports: [
-    AccountModule,
+    AccountsModule,
     AssetsModule,
     AuthModule,
     BillingModule,
     FilesModule,
-    HealthModule,
+    ReadinessModule,
     PagesModule,
     TypeOrmModule.forFeature([DoctorRun]),
   ],

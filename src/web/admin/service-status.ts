@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { VERSION } from '../../platform/config/index.js';
-import { type Readiness, ReadinessCheck } from '../../operations/health/index.js';
+import { type Readiness, ReadinessCheck } from '../../platform/readiness/index.js';
 import { Database } from '../../platform/database/index.js';
 import { type JobRun, JobRuns } from '../../platform/jobs/index.js';
 import { type Mode, KillSwitch } from '../../platform/kill-switch/index.js';

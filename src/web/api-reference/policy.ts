@@ -10,8 +10,7 @@ import {
   UNBOUND,
   UNLIMITED,
 } from '../../access/index.js';
-import type { ControllerClass, Handler, OperationPolicy } from '../../platform/api-docs/index.js';
-import { UUID } from '../../platform/api-docs/index.js';
+import { type ControllerClass, type Handler, type OperationPolicy, UUID } from '../../platform/api-docs/index.js';
 
 /** How requests authenticate. */
 export const SECURITY_SCHEMES = {

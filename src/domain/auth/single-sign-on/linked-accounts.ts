@@ -10,7 +10,7 @@ import { AuthAccount } from '../auth-account.entity.js';
 import { linkedAccountStatements } from '../auth.queries.js';
 import type { Client } from '../browser-sessions.js';
 import { Invitation } from '../invitation.entity.js';
-import { AccountSuspended } from '../suspensions.js';
+import { AccountSuspended } from '../../../access/index.js';
 import { createUser, UserEntity } from '../user.entity.js';
 
 /** A person whom the provider has identified, with an address that it has verified. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { encode, encodeInto } from 'cborg';
-import type { WorkspaceRef } from '../../../access/index.js';
-import { WorkspaceAccess, WorkspaceClosed } from '../../../access/guards/index.js';
+import { WorkspaceAccess, WorkspaceClosed, type WorkspaceRef } from '../../../access/index.js';
 import { Clock } from '../../../platform/clock/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { ReadAhead } from '../../../platform/http/index.js';

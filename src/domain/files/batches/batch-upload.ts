@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { WorkspaceRef } from '../../../access/index.js';
-import { WorkspaceAccess, WorkspaceClosed } from '../../../access/guards/index.js';
+import { WorkspaceAccess, WorkspaceClosed, type WorkspaceRef } from '../../../access/index.js';
 import { COMMIT_BYTES, COMMIT_UPLOADS, Files, type Uploaded } from '../index.js';
 import { Configuration } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';

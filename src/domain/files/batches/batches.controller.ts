@@ -1,16 +1,6 @@
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import {
-  CurrentPrincipal,
-  CurrentWorkspace,
-  OwnedWorkspace,
-  type Principal,
-  RequiresSubscription,
-  Scopes,
-  Transfer,
-  type WorkspaceRef,
-} from '../../../access/index.js';
-import { AccessCheckedInStatement, GeneralLimit } from '../../../access/guards/index.js';
+import { AccessCheckedInStatement, CurrentPrincipal, CurrentWorkspace, GeneralLimit, OwnedWorkspace, type Principal, RequiresSubscription, Scopes, Transfer, type WorkspaceRef } from '../../../access/index.js';
 import { Documented } from '../../../platform/api-docs/index.js';
 import { DeviceId } from '../index.js';
 import {

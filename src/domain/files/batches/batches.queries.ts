@@ -1,4 +1,4 @@
-import { ofOpenWorkspace } from '../../../access/guards/index.js';
+import { ofOpenWorkspace } from '../../../access/index.js';
 
 export const batchStatements = {
   /**

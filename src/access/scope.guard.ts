@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { Forbidden } from '../../platform/http/index.js';
-import { ACCESS, type Access, type AuthenticatedRequest, type Scope, UNBOUND } from '../index.js';
+import { Forbidden } from '../platform/http/index.js';
+import { ACCESS, type Access, type AuthenticatedRequest, type Scope, UNBOUND } from './route-access.js';
 
 /** Whether any of the wanted scopes is granted; `full` grants all. */
 export function isGranted(granted: readonly Scope[], wanted: readonly Scope[]): boolean {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Configuration } from '../../platform/config/index.js';
-import { addressKey } from '../../platform/http/index.js';
-import { RateLimiter } from '../../platform/limits/index.js';
+import { Configuration } from '../platform/config/index.js';
+import { addressKey } from '../platform/http/index.js';
+import { RateLimiter } from '../platform/limits/index.js';
 
 /** An instance reserves a 24th of the limit at a time: at 1,200 a minute, one round trip per fifty requests. */
 const LEASES = 24;

@@ -13,9 +13,9 @@ import {
   NoRoom,
   RequestTimeout,
   ServiceUnavailable,
-} from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
-import type { WorkspaceRequest } from '../index.js';
+} from '../platform/http/index.js';
+import { Log } from '../platform/log/index.js';
+import type { WorkspaceRequest } from './route-access.js';
 import { WorkspaceAccess, WorkspaceClosed } from './workspace-access.js';
 
 /**

@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { afterBody, Unauthorized } from '../../platform/http/index.js';
-import { requestScope } from '../../platform/log/index.js';
-import { AccountSuspended, Authenticator } from '../../domain/auth/index.js';
-import { ACCESS, type Access, type AuthenticatedRequest } from '../index.js';
+import { afterBody, Unauthorized } from '../platform/http/index.js';
+import { requestScope } from '../platform/log/index.js';
+import { ACCESS, type Access, type AuthenticatedRequest } from './route-access.js';
+import { AccountSuspended, BearerAuthenticator } from './bearer-authenticator.js';
 import { GeneralLimit } from './general-limit.js';
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
@@ -20,7 +20,7 @@ export const bearerIn = (authorization: string | undefined): string | undefined 
 export class AuthenticationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly authenticator: Authenticator,
+    private readonly authenticator: BearerAuthenticator,
     private readonly limit: GeneralLimit,
   ) {}
 

@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { AuthModule } from '../../domain/auth/index.js';
-import { BillingModule } from '../../domain/billing/index.js';
 import { AuthenticationGuard } from './authentication.guard.js';
 import { GeneralLimit } from './general-limit.js';
 import { RateLimitGuard, RequestsAtOnce } from './rate-limit.guard.js';
@@ -14,7 +12,7 @@ const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, WorkspaceAccess
 
 /** Access control. The order of the guards is in `app.module.ts`. */
 @Module({
-  imports: [AuthModule, BillingModule, DiscoveryModule],
+  imports: [DiscoveryModule],
   providers: [...GUARDS, RouteAccessCheck, GeneralLimit, RequestsAtOnce, WorkspaceAccess],
   exports: [...GUARDS, GeneralLimit, WorkspaceAccess],
 })

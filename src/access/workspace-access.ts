@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { AccountSuspended } from '../../domain/auth/index.js';
-import { Subscriptions } from '../../domain/billing/index.js';
-import { CoalescingRunner } from '../../platform/async/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { Database } from '../../platform/database/index.js';
-import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../../platform/http/index.js';
-import { requestScope } from '../../platform/log/index.js';
-import type { Caller } from '../index.js';
+import { CoalescingRunner } from '../platform/async/index.js';
+import { Clock } from '../platform/clock/index.js';
+import { Configuration } from '../platform/config/index.js';
+import { Database } from '../platform/database/index.js';
+import { NotFound, PaymentRequired, ServiceUnavailable, Unauthorized } from '../platform/http/index.js';
+import { requestScope } from '../platform/log/index.js';
+import type { Caller } from './route-access.js';
 import { accessStatements } from './access.queries.js';
+import { AccountSuspended } from './bearer-authenticator.js';
 
 /** What the database says of a caller. */
 interface CallerState {
@@ -56,13 +56,13 @@ export class WorkspaceAccess {
 
   constructor(
     private readonly database: Database,
-    private readonly subscriptions: Subscriptions,
+    private readonly configuration: Configuration,
     private readonly clock: Clock,
   ) {}
 
   /** @returns whether the workspace is the user's @throws Unauthorized, AccountSuspended, PaymentRequired */
   async check(userId: string, demands: AccessRequirements, workspaceId: string | null): Promise<boolean> {
-    const values = [userId, this.clock.now(), this.subscriptions.graceDays, workspaceId];
+    const values = [userId, this.clock.now(), this.configuration.billingGraceDays, workspaceId];
     const [found] = await this.database.run<CallerState>(accessStatements.callerState, values);
     if (demands.user && !found?.isUser) throw new Unauthorized();
     if (found?.isSuspended) throw new AccountSuspended();
@@ -92,7 +92,7 @@ export class WorkspaceAccess {
 
   /** Values for `accessCondition`; the user is null if there is no caller to check. */
   accessParameters(caller: Caller | undefined): [string | null, Date, number | null] {
-    const graceDays = caller?.needsSubscription ? this.subscriptions.graceDays : null;
+    const graceDays = caller?.needsSubscription ? this.configuration.billingGraceDays : null;
     return [caller?.userId ?? null, this.clock.now(), graceDays];
   }
 

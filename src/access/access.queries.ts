@@ -1,5 +1,5 @@
-import { isActive } from '../../domain/billing/index.js';
-import { ofWorkspace, type Statement, statement } from '../../platform/database/index.js';
+import { isActive } from './active-subscription.js';
+import { ofWorkspace, type Statement, statement } from '../platform/database/index.js';
 
 export const accessStatements = {
   /**

@@ -2,10 +2,10 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import type { ServerResponse } from 'node:http';
-import { Configuration } from '../../platform/config/index.js';
-import { KeyedCounter } from '../../platform/async/index.js';
-import { InFlightRequests, networkKey, TooManyRequests } from '../../platform/http/index.js';
-import { type AuthenticatedRequest, TRANSFER, UNLIMITED } from '../index.js';
+import { Configuration } from '../platform/config/index.js';
+import { KeyedCounter } from '../platform/async/index.js';
+import { InFlightRequests, networkKey, TooManyRequests } from '../platform/http/index.js';
+import { type AuthenticatedRequest, TRANSFER, UNLIMITED } from './route-access.js';
 import { GeneralLimit, type LimitedClient, limitKey } from './general-limit.js';
 
 /** Concurrent requests of one client: fifteen devices that sync with sixteen each. Eight such clients fit into MAX_IN_FLIGHT. */

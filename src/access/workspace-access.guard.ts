@@ -11,10 +11,10 @@ import {
   SEES_DELETED_USERS,
   type SubscriptionRequirement,
   type WorkspaceRequest,
-} from '../index.js';
-import { Authenticator } from '../../domain/auth/index.js';
-import { Subscriptions } from '../../domain/billing/index.js';
-import { afterBody, BadRequest, NotFound } from '../../platform/http/index.js';
+} from './route-access.js';
+import { Configuration } from '../platform/config/index.js';
+import { afterBody, BadRequest, NotFound } from '../platform/http/index.js';
+import { BearerAuthenticator } from './bearer-authenticator.js';
 import { ACCESS_CHECKED_IN_STATEMENT } from './workspace-access.filter.js';
 import { type AccessRequirements, WorkspaceAccess } from './workspace-access.js';
 
@@ -34,9 +34,9 @@ interface RouteDemands extends AccessRequirements {
 export class WorkspaceAccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly subscriptions: Subscriptions,
+    private readonly configuration: Configuration,
     private readonly workspaceAccess: WorkspaceAccess,
-    private readonly authenticator: Authenticator,
+    private readonly authenticator: BearerAuthenticator,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -78,7 +78,7 @@ export class WorkspaceAccessGuard implements CanActivate {
     const workspaces = this.find(context, NAMED_WORKSPACE) ? namesIn(request) : [request.params.id ?? ''];
     return {
       user: !this.find(context, SEES_DELETED_USERS),
-      subscription: requirement !== undefined && !isExcused && !this.subscriptions.isOff,
+      subscription: requirement !== undefined && !isExcused && this.configuration.hasSubscriptions,
       workspaces: this.find(context, OWNED_WORKSPACE) ? workspaces : undefined,
     };
   }

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { PATH_METADATA } from '@nestjs/common/constants.js';
-import { ACCESS, type Access, BOUND_TOKENS_TOO, OWNED_WORKSPACE, UNBOUND } from '../index.js';
+import { ACCESS, type Access, BOUND_TOKENS_TOO, OWNED_WORKSPACE, UNBOUND } from './route-access.js';
 
 interface Handler {
   readonly name: string;

@@ -1,0 +1,1 @@
+export { type Readiness, ReadinessCheck, ReadinessModule } from './readiness.js';
