@@ -8,7 +8,7 @@ import { schemaText } from './schema-text.mjs';
 const FILE = new URL('../docs/reference/schema.sql', import.meta.url);
 
 const { createDataSource, migrate } = await import('../dist/src/platform/database/index.js');
-const { UPLOAD_FUNCTIONS } = await import('../dist/src/domain/files/upload-functions.js');
+const { UPLOAD_FUNCTIONS } = await import('../dist/src/domain/files/upload-writer.js');
 
 const dataDir = await mkdtemp(join(tmpdir(), 'schema-'));
 const server = await startEmbeddedDatabase(dataDir);

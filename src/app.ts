@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { type PasswordCost, SigningKeys } from './domain/auth/index.js';
 import { type Configuration, warningsAbout } from './platform/config/index.js';
-import { Clock } from './platform/clock/index.js';
+import { Clock } from './platform/clock.js';
 import {
   corsOptions,
   createAdapter,
@@ -13,10 +13,10 @@ import {
   securityHeaders,
   clientAddress,
 } from './platform/http/index.js';
-import { KillSwitch } from './platform/kill-switch/index.js';
-import { createLogger, Log, NestLog } from './platform/log/index.js';
-import { MetricsServer } from './platform/metrics/index.js';
-import type { Outbound } from './platform/outbound/index.js';
+import { KillSwitch } from './platform/kill-switch.js';
+import { createLogger, Log, NestLog } from './platform/log.js';
+import { MetricsServer } from './platform/metrics.js';
+import type { Outbound } from './platform/outbound.js';
 import { SocketAdapter } from './domain/realtime/index.js';
 
 export interface AppOptions {

@@ -1,6 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { type Configuration, OperatorError } from './platform/config/index.js';
+import { resolve } from 'node:path';
+import { type Configuration, OperatorError, VERSION as version } from './platform/config/index.js';
+import { Shutdown } from './platform/http/index.js';
+import { Log } from './platform/log.js';
 
 const ANSWER_WITHIN_MS = 1_000;
 
@@ -72,4 +75,76 @@ function asOperatorError(error: unknown, port: number, host: string): Error {
   const sentence = sentences[(error as NodeJS.ErrnoException).code ?? ''];
   if (sentence === undefined) return error instanceof Error ? error : new Error(String(error));
   return new OperatorError(sentence, { cause: error });
+}
+
+/** Prints the few lines that a new user needs. In production, the log is read by machines: one JSON line. */
+export function announce(configuration: Configuration): void {
+  const { publicUrl: url, host, port } = configuration;
+  if (configuration.isProduction) {
+    const time = new Date().toISOString();
+    const line = { level: 'info', time, message: 'listening', version, url, host, port };
+    process.stdout.write(`${JSON.stringify(line)}\n`);
+    return;
+  }
+  const database = configuration.databaseUrl ? 'PostgreSQL of DATABASE_URL' : 'embedded PostgreSQL';
+  const here = `http://${reachable(host)}:${port}`;
+  const elsewhere = configuration.baseUrl && configuration.baseUrl !== here ? `, for others ${url}` : '';
+  process.stdout.write(`
+Cloud Sync Service ${version} on ${here}${elsewhere}
+  account     ${here}/account
+  API         ${here}/docs
+  data        ${resolve(configuration.dataDir)} (${database}, blobs ${configuration.hasS3 ? 'in S3' : 'on disk'})
+  first user  npm run admin -- user create you@example.org
+  try it      curl ${here}/health
+  see it      npm run demo
+
+`);
+}
+
+const LOOPBACK_OR_ALL = new Set(['127.0.0.1', '0.0.0.0', '::', '0:0:0:0:0:0:0:0', '0']);
+
+/** An address that this machine can reach: a service that listens on every interface is reached as localhost. */
+function reachable(host: string): string {
+  if (LOOPBACK_OR_ALL.has(host)) return 'localhost';
+  return host.includes(':') ? `[${host.replace('%', '%25')}]` : host; // escapes the zone of a link-local address
+}
+
+/** In-flight requests get 25 s of this; nothing may keep a process alive that was asked to stop. */
+const GIVE_UP_MS = 45_000;
+
+/**
+ * On a signal: becomes not ready, stops accepting connections, lets in-flight requests finish (25 s at most), then closes pool
+ * and database; exit code 0. Ignores further signals: Ctrl-C in a terminal arrives twice, directly and through npm.
+ */
+export function drainOn(signals: NodeJS.Signals[], app: NestFastifyApplication): void {
+  let isDraining = false;
+  for (const signal of signals) {
+    process.on(signal, () => {
+      if (isDraining) return;
+      isDraining = true;
+      app.get(Log).info({ signal }, 'the service is shutting down');
+      setTimeout(
+        () => exitBecause(`the service did not stop within ${GIVE_UP_MS / 1_000} s`),
+        GIVE_UP_MS,
+      ).unref();
+      void drain(app).then(() => process.exit(0), exitBecause);
+    });
+  }
+}
+
+async function drain(app: NestFastifyApplication): Promise<void> {
+  await app.get(Shutdown).begin();
+  await app.close();
+}
+
+/** Prints one sentence for a fault with a known fix, and a stack trace for any other error. Exit code 1. */
+export function exitBecause(error: unknown): never {
+  const text =
+    error instanceof OperatorError
+      ? error.message
+      : error instanceof Error
+        ? (error.stack ?? error.message)
+        : String(error);
+  process.stderr.write(`${text}\n`);
+  process.exit(1);
 }

@@ -1,8 +1,6 @@
-import { announce } from './banner.js';
+import { announce, drainOn, exitBecause, listen } from './listen.js';
 import { createApp } from './app.js';
 import { configurationOfProcess } from './platform/config/index.js';
-import { drainOn, exitBecause } from './exit.js';
-import { listen } from './listen.js';
 
 try {
   const configuration = configurationOfProcess();

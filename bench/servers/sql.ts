@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { batchStatements } from '../../src/domain/files/batches/batches.queries.js';
+import { batchStatements } from '../../src/domain/files/batches/batch-download.js';
 import { newId } from '../../src/platform/database/index.js';
 import { fileStatements } from '../../src/domain/files/files.queries.js';
 import type { Bench } from '../bench.js';

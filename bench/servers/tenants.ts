@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { fileStatements } from '../../src/domain/files/files.queries.js';
-import type { Put } from '../../src/domain/files/put.js';
-import { valuesTogether } from '../../src/domain/files/upload-writer.js';
+import { type Put, valuesTogether } from '../../src/domain/files/upload-writer.js';
 import { newId } from '../../src/platform/database/index.js';
 import type { Bench } from '../bench.js';
 import type { Note } from '../cases/note.js';

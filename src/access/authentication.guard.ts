@@ -1,10 +1,28 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { afterBody, Unauthorized } from '../platform/http/index.js';
-import { requestScope } from '../platform/log/index.js';
-import { ACCESS, type Access, type AuthenticatedRequest } from './route-access.js';
-import { AccountSuspended, BearerAuthenticator } from './bearer-authenticator.js';
-import { GeneralLimit } from './general-limit.js';
+import { afterBody, Forbidden, Unauthorized } from '../platform/http/index.js';
+import { requestScope } from '../platform/log.js';
+import { GeneralLimit } from './rate-limit.guard.js';
+import { ACCESS, type Access, type AuthenticatedRequest, type Principal } from './route-access.js';
+
+/** The operator has suspended the account: every request is refused until it is resumed. No data is lost. */
+export class AccountSuspended extends Forbidden {
+  constructor() {
+    super('the account is suspended');
+  }
+}
+
+/** Port: verifies bearer tokens for the guards. The implementation is in `domain/auth`. */
+export abstract class BearerAuthenticator {
+  /** @throws Unauthorized unless the token is valid in every respect, AccountSuspended for an access token */
+  abstract verify(token: string): Promise<Principal>;
+
+  /** For routes whose effect may outlive the session of a JWT. @throws SessionEnded when it has ended on any instance */
+  abstract requireSession(principal: Principal): Promise<void>;
+
+  /** Returns a function that checks the verified token again later. It throws Unauthorized, or AccountSuspended. */
+  abstract recheck(principal: Principal): () => Promise<void>;
+}
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 

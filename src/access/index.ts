@@ -1,18 +1,41 @@
-export { hasRunOut, isActive, statusAt } from './active-subscription.js';
-export * from './route-access.js';
-export { accessCondition, accessConditionOf, ofOpenWorkspace } from './access.queries.js';
-export { AccessModule } from './access.module.js';
-export { AuthenticationGuard, bearerIn } from './authentication.guard.js';
-export { AccountSuspended, BearerAuthenticator } from './bearer-authenticator.js';
-export { GeneralLimit } from './general-limit.js';
-export { RateLimitGuard } from './rate-limit.guard.js';
-export { isGranted, ScopeGuard } from './scope.guard.js';
+import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { AuthenticationGuard } from './authentication.guard.js';
+import { GeneralLimit, RateLimitGuard, RequestsAtOnce } from './rate-limit.guard.js';
+import { RouteAccessCheck, ScopeGuard } from './route-policy.js';
+import { WorkspaceAccessGuard } from './workspace-access.guard.js';
+import { WorkspaceAccess } from './workspace-access.js';
+
 export {
+  accessCondition,
+  accessConditionOf,
   accessKey,
   type AccessRequirements,
   callerKey,
+  hasRunOut,
+  isActive,
+  ofOpenWorkspace,
+  statusAt,
   WorkspaceAccess,
   WorkspaceClosed,
 } from './workspace-access.js';
-export { AccessCheckedInStatement } from './workspace-access.filter.js';
-export { WorkspaceAccessGuard } from './workspace-access.guard.js';
+export * from './route-access.js';
+export {
+  AccountSuspended,
+  AuthenticationGuard,
+  BearerAuthenticator,
+  bearerIn,
+} from './authentication.guard.js';
+export { GeneralLimit, RateLimitGuard } from './rate-limit.guard.js';
+export { isGranted, ScopeGuard } from './route-policy.js';
+export { AccessCheckedInStatement, WorkspaceAccessGuard } from './workspace-access.guard.js';
+
+const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, WorkspaceAccessGuard];
+
+/** Access control. The order of the guards is in `app.module.ts`. */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [...GUARDS, RouteAccessCheck, GeneralLimit, RequestsAtOnce, WorkspaceAccess],
+  exports: [...GUARDS, GeneralLimit, WorkspaceAccess],
+})
+export class AccessModule {}

@@ -1,6 +1,6 @@
 import supertest from 'supertest';
 import { Subscriptions } from '../../src/domain/billing/index.js';
-import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch, type Mode } from '../../src/platform/kill-switch.js';
 import { assetToken, TestAssets } from '../kit/assets.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../kit/index.js';
 import { startProvider } from '../kit/payment-provider.js';

@@ -1,7 +1,7 @@
 import supertest from 'supertest';
 import { type AuditEvent, AuditLog } from '../../src/domain/auth/audit/index.js';
 import { Subscriptions } from '../../src/domain/billing/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import {
   administratorAt,
   giveFactor,

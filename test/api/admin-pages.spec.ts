@@ -1,6 +1,6 @@
 import type supertest from 'supertest';
 import { Administrators, Suspensions } from '../../src/domain/auth/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import {
   administratorAt,
   giveFactor,

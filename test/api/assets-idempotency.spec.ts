@@ -1,4 +1,4 @@
-import { IdempotencyKeys } from '../../src/domain/assets/idempotency-keys.js';
+import { IdempotencyKeys } from '../../src/domain/assets/asset-uploads.js';
 import { AmbiguousCommit, Database } from '../../src/platform/database/index.js';
 import { StorageQuota } from '../../src/domain/assets/index.js';
 import { assetsRevision, envelope, expectExactUsage, TestAssets } from '../kit/assets.js';

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
-import type { Report } from '../../src/operations/admin/report.js';
+import type { Report } from '../../src/operations/admin/with-service.js';
 import { StorageQuota } from '../../src/domain/assets/index.js';
 import { Database, statement } from '../../src/platform/database/index.js';
-import { Doctor } from '../../src/platform/doctor/index.js';
+import { Doctor } from '../../src/platform/doctor.js';
 import { adminReport } from '../kit/admin.js';
 import { envelope, expectExactUsage, TestAssets } from '../kit/assets.js';
 import { changedTables, checksums } from '../kit/checksums.js';

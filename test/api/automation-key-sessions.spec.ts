@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type supertest from 'supertest';
 import { EndedKeySessions } from '../../src/domain/automation/key-sessions.service.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { automationPath, TestVault } from '../kit/automation.js';
 import { sendRaw } from '../kit/raw-http.js';
 import { begunRequest, eventually, sha256, startService, type TestService, TestUser } from '../kit/index.js';

@@ -1,8 +1,7 @@
 import { Search } from '../../src/domain/automation/search/search.service.js';
-import { SearchIndexes } from '../../src/domain/automation/search/search-indexes.js';
+import { SearchIndexes, type SessionIndex } from '../../src/domain/automation/search/search-indexes.js';
 import { IndexFeed } from '../../src/domain/automation/search/index-feed.js';
-import type { SessionIndex } from '../../src/domain/automation/search/session-index.js';
-import type { Vault } from '../../src/domain/automation/vault.js';
+import type { Vault } from '../../src/domain/automation/contents.js';
 import { ChangeLogReader } from '../../src/domain/sync/index.js';
 import { TestVault } from '../kit/automation.js';
 import { eventually, holdTable, sha256, startService, type TestService } from '../kit/index.js';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import type supertest from 'supertest';
-import { GrowingBytes } from '../../src/domain/automation/json-text.js';
+import { GrowingBytes } from '../../src/domain/automation/note-answer.js';
 import { NoteBodies } from '../../src/domain/automation/note-bodies.js';
 import { Notes } from '../../src/domain/automation/notes.service.js';
 import {

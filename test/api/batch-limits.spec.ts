@@ -1,4 +1,4 @@
-import { BatchSlots } from '../../src/domain/files/batches/batch-slots.js';
+import { BatchSlots } from '../../src/domain/files/batches/batch-upload.js';
 import { COMMIT_UPLOADS } from '../../src/domain/files/index.js';
 import { Configuration } from '../../src/platform/config/index.js';
 import { EventBus } from '../../src/platform/events/index.js';

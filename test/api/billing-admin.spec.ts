@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expireSubscriptions, showSubscription } from '../../src/operations/admin/commands/subscription-commands.js';
-import { sendWebhook } from '../../src/operations/admin/send-webhook.js';
+import { sendWebhook } from '../../src/operations/admin/commands/mail-commands.js';
 import type { EventType } from '../../src/domain/billing/index.js';
 import { adminJson } from '../kit/admin.js';
 import { startService, type TestService } from '../kit/index.js';

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import supertest from 'supertest';
 import { InFlightRequests } from '../../src/platform/http/index.js';
-import { Log } from '../../src/platform/log/index.js';
+import { Log } from '../../src/platform/log.js';
 import { DatabaseLink } from '../kit/database-link.js';
 import { eventually } from '../kit/eventually.js';
 import { footprint } from '../kit/footprint.js';

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import supertest from 'supertest';
-import { FileContentLoader } from '../../src/domain/files/file-content-loader.js';
+import { FileContentLoader } from '../../src/domain/files/files.service.js';
 import { Database } from '../../src/platform/database/index.js';
 import { NotFound } from '../../src/platform/http/index.js';
 import { WorkspacePurge } from '../../src/domain/workspaces/index.js';

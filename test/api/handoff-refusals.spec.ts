@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch, type Mode } from '../../src/platform/kill-switch.js';
 import { BASE_URL, eventually, startService, type TestService } from '../kit/index.js';
 import { formOf, formsOf, textOf, Visitor } from '../kit/visitor.js';
 

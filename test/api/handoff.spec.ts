@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { BASE_URL, startService, type TestService } from '../kit/index.js';
 import { assetsOf, elementOf, formOf, formsOf, textOf, Visitor } from '../kit/visitor.js';
 

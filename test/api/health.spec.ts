@@ -4,7 +4,7 @@ import pg from 'pg';
 import supertest from 'supertest';
 import { SchemaCheck } from '../../src/platform/database/index.js';
 import { Shutdown } from '../../src/platform/http/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { migrations, REPLACED_MIGRATIONS } from '../../src/platform/database/migrations/index.js';
 import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { noteMigrations } from '../kit/before-baseline.js';

@@ -7,7 +7,7 @@ import supertest from 'supertest';
 import { DataSource } from 'typeorm';
 import { AuditLog } from '../../src/domain/auth/audit/index.js';
 import { SigningKeys } from '../../src/domain/auth/index.js';
-import { SigningKey } from '../../src/domain/auth/signing-key.entity.js';
+import { SigningKey } from '../../src/domain/auth/auth.entities.js';
 import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
 import {
   BASE_URL,

@@ -5,12 +5,11 @@ import { Users } from '../../src/domain/auth/index.js';
 import { loadConfiguration } from '../../src/platform/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { TooManyRequests } from '../../src/platform/http/api-errors.js';
-import { PostgresHitCounter } from '../../src/platform/limits/hit-counter.js';
-import { RateLimit } from '../../src/platform/limits/rate-limit.entity.js';
+import { PostgresHitCounter, RateLimit } from '../../src/platform/limits/rate-limiter.js';
 import { addressKey } from '../../src/platform/http/index.js';
 import { RateLimiter } from '../../src/platform/limits/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
-import { Log } from '../../src/platform/log/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
+import { Log } from '../../src/platform/log.js';
 import {
   BASE_URL,
   DEV_LOGIN_KEY,

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { AccessToken } from '../../src/domain/auth/access-token.entity.js';
-import { Device } from '../../src/domain/devices/device.entity.js';
-import { WorkspaceEntity } from '../../src/domain/workspaces/workspace.entity.js';
+import { AccessToken } from '../../src/domain/auth/auth.entities.js';
+import { Device } from '../../src/domain/devices/devices.service.js';
+import { WorkspaceEntity } from '../../src/domain/workspaces/workspaces-of-user.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket } from '../kit/raw-http.js';
 import { threadMs } from '../kit/thread-time.js';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { BlobUpkeep } from '../../src/platform/storage/index.js';
 import { NightlyJobs } from '../../src/platform/jobs/index.js';
 import { InFlightRequests } from '../../src/platform/http/index.js';
-import { MetricsServer } from '../../src/platform/metrics/index.js';
+import { MetricsServer } from '../../src/platform/metrics.js';
 import { generateVapidKeys } from '../../src/domain/devices/web-push/web-push.service.js';
 import { createApp } from '../../src/app.js';
 import { loadConfiguration } from '../../src/platform/config/index.js';

@@ -1,7 +1,7 @@
 import { renderToString } from 'preact-render-to-string';
 import { AccountSuspended } from '../../src/access/index.js';
 import { errorPage } from '../../src/web/layout/error-page.js';
-import { readmePage } from '../../src/web/layout/readme-page.js';
+import { readmePage } from '../../src/web/layout/home.js';
 import { startService, type TestService } from '../kit/index.js';
 
 const textOf = (html: string): string => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');

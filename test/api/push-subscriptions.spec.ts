@@ -1,6 +1,6 @@
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
-import { parsePublicUrl } from '../../src/platform/outbound/index.js';
+import { parsePublicUrl } from '../../src/platform/outbound.js';
 import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import {
   eventually,

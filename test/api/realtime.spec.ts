@@ -3,12 +3,11 @@ import { connect, type Socket } from 'node:net';
 import WebSocket from 'ws';
 import { Database } from '../../src/platform/database/index.js';
 import { AssetFeed } from '../../src/domain/realtime/asset-feed.js';
-import { Heartbeat } from '../../src/domain/realtime/heartbeat.js';
+import { Heartbeat, SocketShutdown } from '../../src/domain/realtime/socket-adapter.js';
 import { Connection } from '../../src/domain/realtime/socket-connection.js';
 import { Connections } from '../../src/domain/realtime/connections.js';
 import { RoomReconciler } from '../../src/domain/realtime/room-reconciler.js';
 import { Rooms } from '../../src/domain/realtime/rooms.js';
-import { SocketShutdown } from '../../src/domain/realtime/socket-shutdown.js';
 import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
 import { TestAssets } from '../kit/assets.js';
 import {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { Mail } from '../../src/platform/mail/index.js';
 import { TEMPLATES } from '../../src/platform/mail/templates.js';
-import { BillingNotices } from '../../src/domain/accounts/notices/billing-notices.js';
+import { BillingNotices } from '../../src/domain/accounts/notices/notices.js';
 import { ALL_MUTABLE, MutedNotices, UnsubscribeLinks } from '../../src/domain/accounts/notices/index.js';
 import { BASE_URL, eventually, startService, type TestService, type TestUser } from '../kit/index.js';
 import { TestSmtp, type ReceivedMail } from '../kit/smtp.js';

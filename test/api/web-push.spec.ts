@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { generateVapidKeys, WebPush } from '../../src/domain/devices/web-push/web-push.service.js';
 import { EventBus } from '../../src/platform/events/index.js';
 import { PushDispatcher } from '../../src/domain/devices/web-push/push-dispatcher.js';
-import { Outbound } from '../../src/platform/outbound/index.js';
+import { Outbound } from '../../src/platform/outbound.js';
 import { ASSETS, CHANGES, WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { halfAnUpload } from '../kit/half-upload.js';
 import { holdTimers } from '../kit/held-timers.js';
@@ -28,7 +28,7 @@ const ENV = {
   VAPID_SUBJECT: 'mailto:push@example.org',
 };
 const COMPILED_OUTBOUND = pathToFileURL(
-  join(import.meta.dirname, '../../dist/src/platform/outbound/index.js'),
+  join(import.meta.dirname, '../../dist/src/platform/outbound.js'),
 ).href;
 const run = promisify(execFile);
 

@@ -5,7 +5,7 @@ import { Subscriptions } from '../../src/domain/billing/index.js';
 import { WebhookController } from '../../src/domain/billing/webhook.controller.js';
 import { InFlightRequests, networkKey } from '../../src/platform/http/index.js';
 import type { FairSemaphore } from '../../src/platform/limits/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { checksums } from '../kit/checksums.js';
 import { BASE_URL, eventually, startService, type TestService, type TestUser } from '../kit/index.js';
 import {

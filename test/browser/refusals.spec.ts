@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import supertest from 'supertest';
-import { KillSwitch, type Mode } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch, type Mode } from '../../src/platform/kill-switch.js';
 import {
   describeWithBrowser,
   expectAccessible,

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { RouteAccessCheck } from '../../src/access/route-access-check.js';
+import { RouteAccessCheck } from '../../src/access/route-policy.js';
 import {
   BoundTokensToo,
   Interactive,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BatchLoader } from '../../src/platform/async/index.js';
+import { BatchLoader } from '../../src/platform/async.js';
 
 const BATCH_SIZE = 2;
 

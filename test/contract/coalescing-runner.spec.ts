@@ -1,4 +1,4 @@
-import { CoalescingRunner } from '../../src/platform/async/index.js';
+import { CoalescingRunner } from '../../src/platform/async.js';
 
 describe('CoalescingRunner', () => {
   let begun: number;

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { limitConnections } from '../../src/platform/http/connection-limit.js';
-import { limitPipelining } from '../../src/platform/http/pipelining.js';
+import { limitConnections, limitPipelining } from '../../src/platform/http/connections.js';
 import { eventually } from '../kit/index.js';
 
 /** This machine has no IPv6 network: connections stand for those that would come from one. */

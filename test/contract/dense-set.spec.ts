@@ -1,4 +1,4 @@
-import { DenseSet } from '../../src/platform/async/index.js';
+import { DenseSet } from '../../src/platform/async.js';
 
 interface Guest {
   readonly name: string;

@@ -4,8 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { CloseCode } from '../../src/domain/realtime/close-codes.js';
-import { type Admission, Connection } from '../../src/domain/realtime/socket-connection.js';
+import { type Admission, CloseCode, Connection } from '../../src/domain/realtime/socket-connection.js';
 import { textFrame } from '../../src/domain/realtime/messages.js';
 import { eventually } from '../kit/index.js';
 

@@ -1,4 +1,4 @@
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { allRoutes, operationsOf } from '../kit/api-document.js';
 import { DEV_LOGIN_KEY, startService } from '../kit/index.js';
 import { exchange, headOf } from '../kit/raw-http.js';

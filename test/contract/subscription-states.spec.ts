@@ -1,16 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PaymentEvent, replayEvents } from '../../src/domain/billing/replay-events.js';
-import { FREE, type SubscriptionState } from '../../src/domain/billing/subscription-state.js';
-import { statesDocument } from '../../src/domain/billing/states-document.js';
-import {
-  type Cause,
-  CAUSES,
-  PROVIDER_STATUSES,
-  STATUSES,
-  type SubscriptionStatus,
-  transition,
-} from '../../src/domain/billing/transitions.js';
+import { type Cause, CAUSES, FREE, PROVIDER_STATUSES, statesDocument, STATUSES, type SubscriptionState, type SubscriptionStatus, transition } from '../../src/domain/billing/subscription-state.js';
 
 /** What the contract says, by hand: one letter per status, in the order of STATUSES; a dot changes nothing. */
 const CONTRACT: Readonly<Record<Cause, string>> = {

@@ -1,7 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DECODING } from '../../src/domain/assets/upload-bodies.js';
-import { UploadBody } from '../../src/domain/assets/upload-body.js';
-import { UploadScanner } from '../../src/domain/assets/upload-scanner.js';
+import { DECODING, UploadBody, UploadScanner } from '../../src/domain/assets/upload-body.js';
 import { BadRequest, parseJsonObject, ServiceUnavailable } from '../../src/platform/http/index.js';
 import { FairSemaphore } from '../../src/platform/limits/index.js';
 import { Random } from '../kit/random.js';

@@ -3,7 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { LargeNotes } from '../../src/domain/automation/large-notes.js';
-import { GrowingBytes } from '../../src/domain/automation/json-text.js';
+import { GrowingBytes } from '../../src/domain/automation/note-answer.js';
 import { NoteScanner } from '../../src/domain/automation/note-bodies.js';
 import { ENVELOPE_OVERHEAD } from '../../src/domain/automation/vault-crypto.js';
 import { InFlightRequests, PayloadTooLarge } from '../../src/platform/http/index.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Backups } from '../../src/operations/backup/index.js';
 import { BlobFiles } from '../../src/operations/backup/blob-files.js';
-import { BlobStores } from '../../src/platform/storage/blob-stores.js';
+import { BlobStores } from '../../src/platform/storage/blob-store.js';
 import { adminJson, adminReport } from '../kit/admin.js';
 import { assetToken, envelope, TestAssets } from '../kit/assets.js';
 import { createDatabase, startService, type TestService, type TestUser } from '../kit/index.js';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Backups } from '../../src/operations/backup/index.js';
-import { IMPOSSIBLE_REFERENCES } from '../../src/platform/database/distribution/placement.js';
+import { IMPOSSIBLE_REFERENCES } from '../../src/platform/database/distribution/nodes.js';
 import { adminJson } from '../kit/admin.js';
 import { createDatabase, startService, type TestDatabase, type TestService } from '../kit/index.js';
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { openSnapshots, SNAPSHOT } from '../../src/operations/backup/one-transaction.js';
+import { openSnapshots, SNAPSHOT } from '../../src/operations/backup/restores.js';
 import { Database } from '../../src/platform/database/index.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 

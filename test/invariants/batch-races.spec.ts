@@ -1,8 +1,8 @@
-import { BatchSlots } from '../../src/domain/files/batches/batch-slots.js';
+import { BatchSlots } from '../../src/domain/files/batches/batch-upload.js';
 import { Suspensions } from '../../src/domain/auth/index.js';
 import { Subscriptions } from '../../src/domain/billing/index.js';
 import { COMMIT_UPLOADS } from '../../src/domain/files/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { Retention } from '../../src/domain/retention/index.js';
 import { BlobSweeper } from '../../src/platform/storage/index.js';
 import { WorkspacePurge } from '../../src/domain/workspaces/index.js';

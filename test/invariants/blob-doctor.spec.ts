@@ -1,11 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rm, writeFile, mkdir, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { BlobStores } from '../../src/platform/storage/blob-stores.js';
-import type { BlobStore } from '../../src/platform/storage/blob-store.js';
+import { type BlobStore, BlobStores } from '../../src/platform/storage/blob-store.js';
 import { BlobMover } from '../../src/platform/storage/index.js';
 import { OrphanedCopies } from '../../src/platform/storage/orphaned-copies.js';
-import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
+import { Doctor, type Finding } from '../../src/platform/doctor.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../kit/s3.js';
 import { TestBucket } from '../kit/stored-blobs.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { BlobStores } from '../../src/platform/storage/blob-stores.js';
+import { BlobStores } from '../../src/platform/storage/blob-store.js';
 import { BlobUpkeep } from '../../src/platform/storage/index.js';
-import type { S3Limits } from '../../src/platform/storage/s3/bounded-request.js';
+import type { S3Limits } from '../../src/platform/storage/s3/s3-connection.js';
 import type { S3BlobStore } from '../../src/platform/storage/s3/s3-blob-store.js';
 import { downloaded, upload, uploadBatch } from '../kit/batches.js';
 import { type Fault, FaultProxy, type ProxiedRequest, type Weather } from '../kit/fault-proxy.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { once } from 'node:events';
 import pg from 'pg';
-import { BlobStores } from '../../src/platform/storage/blob-stores.js';
+import { BlobStores } from '../../src/platform/storage/blob-store.js';
 import { BlobSweeper, BlobUpkeep } from '../../src/platform/storage/index.js';
 import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { eventually } from '../kit/eventually.js';

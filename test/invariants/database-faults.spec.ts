@@ -2,7 +2,7 @@ import supertest from 'supertest';
 import { COMMIT_UPLOADS } from '../../src/domain/files/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/events/index.js';
-import { JobLock } from '../../src/platform/jobs/job-lock.js';
+import { JobLock } from '../../src/platform/jobs/nightly-jobs.js';
 import { TokenWatch } from '../../src/domain/realtime/token-watch.js';
 import { expectExactUsage } from '../kit/assets.js';
 import { begunBatch, firstGroup, itemsIn, type SentItem, upload, uploadBatch } from '../kit/batches.js';

@@ -1,5 +1,5 @@
-import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
-import { UsageCheck } from '../../src/domain/files/usage-check.js';
+import { Doctor, type Finding } from '../../src/platform/doctor.js';
+import { UsageCheck } from '../../src/domain/files/rows-check.js';
 import { Retention } from '../../src/domain/retention/index.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';
 import { holdRow, holdTable } from '../kit/hold.js';

@@ -1,5 +1,5 @@
-import { EventBatcher } from '../../src/platform/events/event-batcher.js';
-import type { Log } from '../../src/platform/log/index.js';
+import { EventBatcher } from '../../src/platform/events/event-bus.js';
+import type { Log } from '../../src/platform/log.js';
 
 const event = (key: string) => ({ topic: 'changes', key });
 

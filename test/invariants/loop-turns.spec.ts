@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { bodyChunks } from '../../src/platform/http/index.js';
-import { loopTurn } from '../../src/platform/http/loop-turns.js';
+import { loopTurn } from '../../src/platform/http/in-flight.js';
 
 /** Takes turns for clients, in this order. @returns the clients in the order in which they have begun */
 async function begin(clients: readonly string[]): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { Database } from '../../src/platform/database/index.js';
 import { WorkspacePurge } from '../../src/domain/workspaces/index.js';
 import { eventually, startService, type TestService } from '../kit/index.js';

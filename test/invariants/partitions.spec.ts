@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Manifest } from '../../src/operations/backup/manifest.js';
+import type { Manifest } from '../../src/operations/backup/backup-parts.js';
 import { Retention } from '../../src/domain/retention/index.js';
 import { adminJson } from '../kit/admin.js';
 import { type LoggedOperation, writeLog, writeUser } from '../kit/histories.js';

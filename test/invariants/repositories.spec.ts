@@ -1,6 +1,6 @@
 import { getRepositoryToken } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { AccessToken } from '../../src/domain/auth/access-token.entity.js';
+import { AccessToken } from '../../src/domain/auth/auth.entities.js';
 import { Database, newId, sqlState, statement } from '../../src/platform/database/index.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 

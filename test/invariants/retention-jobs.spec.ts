@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Database } from '../../src/platform/database/index.js';
-import { JobLock } from '../../src/platform/jobs/job-lock.js';
+import { JobLock, NightlyTimes } from '../../src/platform/jobs/nightly-jobs.js';
 import { type JobRun, JobRuns, NightlyJobs, NightlySchedule } from '../../src/platform/jobs/index.js';
-import { NightlyTimes } from '../../src/platform/jobs/nightly-schedule.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { Retention } from '../../src/domain/retention/index.js';
 import { eventually, startService, type TestService } from '../kit/index.js';
 import { writeLog, writeUser } from '../kit/histories.js';

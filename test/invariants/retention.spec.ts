@@ -1,6 +1,6 @@
 import type { Manifest } from '../../src/domain/checkpoints/projections.js';
 import { prepareThinning, thinVersions } from '../../src/domain/files/index.js';
-import { Clock } from '../../src/platform/clock/index.js';
+import { Clock } from '../../src/platform/clock.js';
 import { BlobSweeper } from '../../src/platform/storage/index.js';
 import { Database, statement } from '../../src/platform/database/index.js';
 import { Retention, type ThinnedWorkspace } from '../../src/domain/retention/index.js';

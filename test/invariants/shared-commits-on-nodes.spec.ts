@@ -1,7 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { GroupCommitQueue } from '../../src/domain/files/group-commit-queue.js';
-import type { Put } from '../../src/domain/files/put.js';
-import { UploadWriter } from '../../src/domain/files/upload-writer.js';
+import { type Put, UploadWriter } from '../../src/domain/files/upload-writer.js';
 import { Database } from '../../src/platform/database/index.js';
 import { isEngineThere } from '../kit/distributed-database.js';
 import { startService, type TestService, type TestWorkspace } from '../kit/index.js';

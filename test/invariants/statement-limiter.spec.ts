@@ -12,7 +12,7 @@ import {
   statement,
   StatementLimiter,
 } from '../../src/platform/database/index.js';
-import { createLogger, Log } from '../../src/platform/log/index.js';
+import { createLogger, Log } from '../../src/platform/log.js';
 import { Workspaces } from '../../src/domain/workspaces/index.js';
 import { createDatabase, type TestDatabase } from '../kit/index.js';
 

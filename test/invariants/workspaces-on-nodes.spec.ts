@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import WebSocket from 'ws';
 import { WorkspaceAccess } from '../../src/access/index.js';
-import { requestScope } from '../../src/platform/log/index.js';
+import { requestScope } from '../../src/platform/log.js';
 import { Database } from '../../src/platform/database/index.js';
 import { PushQueue } from '../../src/domain/devices/web-push/push-queue.js';
 import type { DatabaseLink } from '../kit/database-link.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
-import { IdempotencyKeys } from '../../src/domain/assets/idempotency-keys.js';
+import { IdempotencyKeys } from '../../src/domain/assets/asset-uploads.js';
 import { EndedKeySessions } from '../../src/domain/automation/key-sessions.service.js';
 import { BlobUpkeep } from '../../src/platform/storage/index.js';
 import { NightlyJobs, NightlySchedule, TrustedTime } from '../../src/platform/jobs/index.js';

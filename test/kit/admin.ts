@@ -1,5 +1,5 @@
 import { adminProgram } from '../../src/operations/admin/program.js';
-import type { Report } from '../../src/operations/admin/report.js';
+import type { Report } from '../../src/operations/admin/with-service.js';
 import { enterEnvironment, type ProcessEnv } from './process.js';
 
 /**

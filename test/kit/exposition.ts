@@ -1,4 +1,4 @@
-import { MetricsServer } from '../../src/platform/metrics/index.js';
+import { MetricsServer } from '../../src/platform/metrics.js';
 import type { TestService } from './service.js';
 
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;

@@ -14,7 +14,7 @@ export const TEMPLATE = 'template_of_tests';
 
 export default async function globalSetup() {
   const { createDataSource, migrate } = await import('../../dist/src/platform/database/index.js');
-  const { UPLOAD_FUNCTIONS } = await import('../../dist/src/domain/files/upload-functions.js');
+  const { UPLOAD_FUNCTIONS } = await import('../../dist/src/domain/files/upload-writer.js');
 
   globalThis.memory = await useMemory();
   const url = process.env.TEST_DATABASE_URL;

@@ -1,4 +1,4 @@
-import { Clock } from '../../src/platform/clock/index.js';
+import { Clock } from '../../src/platform/clock.js';
 
 /** Real time plus what a test has moved it by, or standing still: nothing sleeps. */
 export class MovableClock extends Clock {

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { Database } from '../../src/platform/database/index.js';
-import { endWhenSilent } from '../../src/platform/database/silence.js';
+import { endWhenSilent } from '../../src/platform/database/session.js';
 import type { TestService } from './service.js';
 
 const PATIENT = `SET lock_timeout = 0; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0`;

@@ -12,7 +12,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type JWTPayload, jwtVerify } from 'jose';
-import { Outbound, type OutboundOptions } from '../../src/platform/outbound/index.js';
+import { Outbound, type OutboundOptions } from '../../src/platform/outbound.js';
 import { createCertificates } from './certificates.js';
 import { type NameServer, startNameServer } from './name-server.js';
 

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Put } from '../../src/domain/files/put.js';
+import type { Put } from '../../src/domain/files/upload-writer.js';
 import type { TestService } from './service.js';
 import { sha256, type TestWorkspace } from './workspace.js';
 

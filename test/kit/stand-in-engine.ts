@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { STEPS } from '../../src/platform/database/distribution/steps.js';
+import { STEPS } from '../../src/platform/database/distribution/distribute.js';
 import { DISTRIBUTED_TABLES, knownStatements } from '../../src/platform/database/index.js';
 import { DatabaseLink, type DatabaseWeather } from './database-link.js';
 import { createDatabase, type TestDatabase } from './database.js';

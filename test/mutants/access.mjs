@@ -40,7 +40,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'scopes are not looked at',
     promise: 'A token permits what was granted to it, and nothing else.',
-    file: 'src/access/scope.guard.ts',
+    file: 'src/access/route-policy.ts',
     find: 'if (isGranted(scopes, access.scopes)) return true;',
     replace: 'if (isGranted(scopes, access.scopes) || scopes.length > 0) return true;',
     tests: [['test/api/versions.spec.ts', 'needs documents:read to read']],
@@ -56,7 +56,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'strangers are let in',
     promise: 'A workspace is accessible only to its owner.',
-    file: 'src/access/access.queries.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL',
     replace: 'WHERE id = $4 AND deleted_at IS NULL',
     tests: [['test/api/workspaces.spec.ts', 'a workspace of another user']],
@@ -76,7 +76,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'deleted workspace is still let in',
     promise: 'Every route returns 404 for a deleted workspace at once.',
-    file: 'src/access/access.queries.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'AND user_id = $1 AND deleted_at IS NULL',
     replace: 'AND user_id = $1',
     tests: [['test/api/workspaces.spec.ts', 'makes them 404 before the purge']],
@@ -133,7 +133,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'one-time token lives an hour',
     promise: 'A one-time token expires after three minutes.',
-    file: 'src/domain/auth/password-policy.ts',
+    file: 'src/domain/auth/current-password.ts',
     find: 'export const ONE_TIME_TOKEN_MINUTES = 3;',
     replace: 'export const ONE_TIME_TOKEN_MINUTES = 60;',
     tests: [['test/api/handoff-tokens.spec.ts', 'a one-time token of the handoff']],
@@ -210,7 +210,7 @@ export const ACCESS_MUTANTS = [
     name: 'who was let in stays in',
     promise:
       'A caller who has lost the workspace, the subscription or the account is refused at once, on every instance.',
-    file: 'src/access/access.queries.ts',
+    file: 'src/access/workspace-access.ts',
     find: '`w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     replace: '`true OR w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}',
     tests: [['test/api/workspace-access.spec.ts', 'is refused at once']],
@@ -219,7 +219,7 @@ export const ACCESS_MUTANTS = [
     name: 'suspended accounts admitted beside nodes',
     promise:
       'Where workspaces are on nodes, a suspended account is refused by the coordinator, whatever a node has.',
-    file: 'src/access/access.queries.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'SELECT suspended_at IS NULL FROM users',
     replace: 'SELECT true FROM users',
     tests: [['test/contract/beside-nodes.spec.ts', 'is suspended']],
@@ -244,7 +244,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'faults are told before who may',
     promise: 'A caller without access is refused for that before any other error.',
-    file: 'src/access/workspace-access.filter.ts',
+    file: 'src/access/workspace-access.guard.ts',
     find: 'if (!workspace || !isReceived || !isOfRequest(error)) {',
     replace: 'if (workspace !== null) {',
     tests: [['test/api/workspace-access.spec.ts', 'is told so before anything else']],
@@ -252,7 +252,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'heads go to whoever else asked',
     promise: 'Reads that share a round trip each get their own answer.',
-    file: 'src/domain/files/file-content-loader.ts',
+    file: 'src/domain/files/files.service.ts',
     find: '=> found.get(index + 1)',
     replace: '=> found.get(index + 1) ?? found.get(index)',
     tests: [['test/api/files.spec.ts', 'each of those that share a round trip']],
@@ -260,7 +260,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'heads are read for another caller',
     promise: 'Reads share a round trip only with reads of the same caller.',
-    file: 'src/domain/files/file-content-loader.ts',
+    file: 'src/domain/files/files.service.ts',
     find: 'this.batches.load(accessKey(workspace), ',
     replace: 'this.batches.load(workspace.id, ',
     tests: [['test/api/workspace-access.spec.ts', 'with those of another caller']],
@@ -285,7 +285,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'secrets in the log',
     promise: 'No token is ever logged.',
-    file: 'src/platform/log/logger.ts',
+    file: 'src/platform/log.ts',
     find: 'CREDENTIAL.test(name) ?',
     replace: 'CREDENTIAL.test(name.slice(99)) ?',
     tests: [['test/api/errors.spec.ts'], ['test/api/realtime.spec.ts', 'leaves no token in the log']],
@@ -293,7 +293,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'tokens in the log, by another name',
     promise: 'No token is ever logged.',
-    file: 'src/platform/log/logger.ts',
+    file: 'src/platform/log.ts',
     find: "line.replace(TOKEN, '[redacted]')",
     replace: "line.replace(TOKEN, '$&')",
     tests: [['test/api/errors.spec.ts', 'by another name']],
@@ -317,7 +317,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'suspended account goes on where statements look',
     promise: 'A caller who was admitted a moment ago is refused by the statement once suspended.',
-    file: 'src/access/access.queries.ts',
+    file: 'src/access/workspace-access.ts',
     find: 'AND suspended_at IS NOT NULL) AND (',
     replace: 'AND false) AND (',
     tests: [[SUSPENSION, 'pull']],
@@ -365,7 +365,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'route that says nothing of bound tokens',
     promise: 'A bearer route names a workspace or declares its policy for tokens bound to one.',
-    file: 'src/access/route-access-check.ts',
+    file: 'src/access/route-policy.ts',
     find: 'if (unclear.length > 0)',
     replace: 'if (unclear.length > 1_000)',
     tests: [['test/contract/access-policy.spec.ts', 'when one handler leaves it open']],
@@ -373,7 +373,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'addresses that cannot sign in',
     promise: 'Every email address that any route accepts is accepted at sign-in too.',
-    file: 'src/domain/auth/email-address.ts',
+    file: 'src/domain/auth/account-fields.ts',
     find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
     replace: '[^@]*@',
     tests: [['test/api/email-addresses.spec.ts', 'jörg']],
@@ -405,7 +405,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'sessions without end',
     promise: 'A user has at most 200 sessions; a new one ends the oldest.',
-    file: 'src/domain/auth/session-cap.ts',
+    file: 'src/domain/auth/user-sessions.ts',
     find: 'tx.run(sessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);',
     replace: 'tx.run(sessionStatements.endSurplus, [userId, id, 10 * MAX_SESSIONS]);',
     tests: [[CAPS, 'a user with 200 sessions']],
@@ -437,7 +437,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'push subscriptions are bounded by workspace alone',
     promise: 'A user has at most 1,000 push subscriptions.',
-    file: 'src/domain/devices/web-push/push-subscriptions.service.ts',
+    file: 'src/domain/devices/web-push/push-subscriptions.ts',
     find: '        await tx.run(crowdOut, [principal.userId, workspaceId, deviceId, MAX_PER_USER]);\n',
     replace: '',
     tests: [[CAPS, 'a user with 1,000 push subscriptions']],

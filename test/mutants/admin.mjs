@@ -89,7 +89,7 @@ export const ADMIN_MUTANTS = [
   {
     name: 'an administrator suspends themself, in capitals',
     promise: 'An administrator cannot suspend, demote or delete themself on the admin page.',
-    file: 'src/web/admin/accounts.controller.ts',
+    file: 'src/web/admin/accounts.tsx',
     find: 'return text.toLowerCase();',
     replace: 'return text;',
     tests: [[ACTIONS, 'themself']],
@@ -138,7 +138,7 @@ export const ADMIN_MUTANTS = [
   {
     name: "an administrator's address shown to the user",
     promise: 'A user does not see which administrator acted, or from where.',
-    file: 'src/web/account/activity-section.tsx',
+    file: 'src/web/account/activity.tsx',
     find: "if (actor !== 'user') return OTHERS[actor];",
     replace: "if (actor !== 'user' && !ip) return OTHERS[actor];",
     tests: [[AUDIT, 'does not show who the administrator was']],

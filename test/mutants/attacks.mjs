@@ -89,7 +89,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'an address confirmed for a stranger',
     promise: 'Confirming an address needs the password of the account.',
-    file: 'src/domain/auth/account-proof.ts',
+    file: 'src/domain/auth/current-password.ts',
     find: "if (typeof checked === 'string') return checked;",
     replace:
       "if (checked === 'CREDENTIAL_ACCOUNT_NOT_FOUND') return checked;\n    if (typeof checked === 'string') return this.database.transaction(work).then(() => undefined);",
@@ -156,7 +156,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'notices without end to a stranger',
     promise: 'An address that nobody has confirmed gets a few notices an hour at most.',
-    file: 'src/domain/accounts/notices/security-notices.ts',
+    file: 'src/domain/accounts/notices/notices.ts',
     find: "user.emailVerified || (await this.limit.hasRoom('notice', to, tx))",
     replace: 'true',
     tests: [[SPEC, 'that is not confirmed are few']],
@@ -172,7 +172,7 @@ export const ATTACK_MUTANTS = [
   {
     name: 'a set-up that confirms a form',
     promise: 'A code confirms a form only if the second factor is on.',
-    file: 'src/domain/auth/browser-factors.ts',
+    file: 'src/domain/auth/browser-sessions.ts',
     find: 'if ((await this.factors.codesLeft(userId)) === null) return false;',
     replace: '',
     tests: [[SPEC, 'confirms nothing on the pages']],

@@ -81,7 +81,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup of a wrong clock kept for ever',
     promise: 'A backup that a wrong clock has dated ahead does not displace good ones.',
-    file: 'src/operations/backup/backup-names.ts',
+    file: 'src/operations/backup/backup-parts.ts',
     find: 'isLater(a) - isLater(b) || timeOf',
     replace: 'timeOf',
     tests: [[SCHEDULED, 'is kept BACKUP_KEEP times']],
@@ -89,7 +89,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup that ends the service, again and again',
     promise: 'A backup whose process ended twice in a row waits for its next time.',
-    file: 'src/operations/backup/backup-times.ts',
+    file: 'src/operations/backup/backup-schedule.ts',
     find: 'last.endedAt === null && before?.endedAt !== null',
     replace: 'last.endedAt === null',
     tests: [[SCHEDULED, 'again when its process ended']],
@@ -105,7 +105,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'backup takes the room of uploads',
     promise: 'A scheduled backup never makes the service refuse uploads.',
-    file: 'src/operations/admin/room-for-backup.ts',
+    file: 'src/operations/admin/scheduled-backup.ts',
     find: 'if (free >= reserve * MARGIN) return;',
     replace: 'if (free >= 0) return;',
     tests: [[SCHEDULED, 'uploads need the last room']],
@@ -138,7 +138,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'bucket of another database taken over unasked',
     promise: 'A restore uses the bucket of another database only with --adopt-store.',
-    file: 'src/platform/storage/store-adoption.ts',
+    file: 'src/platform/storage/open-stores.ts',
     find: 'if (id === undefined || mayAdopt) return id;',
     replace: 'if (mayAdopt || !mayAdopt) return id;',
     tests: [[STORE, 'is refused without --adopt-store']],
@@ -170,7 +170,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'newer backup taken',
     promise: 'A backup of a newer version is refused.',
-    file: 'src/platform/database/schema-history.ts',
+    file: 'src/platform/database/migrate.ts',
     find: "return isLaterThanAll(unknown, this.known) ? 'newer' : 'foreign';",
     replace: "return 'same';",
     tests: [[OLDER, 'is refused with one sentence']],
@@ -210,7 +210,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'newest backups removed by a clock that is behind',
     promise: 'A clock that is behind does not make a scheduled backup displace the newest good ones.',
-    file: 'src/operations/backup/backup-names.ts',
+    file: 'src/operations/backup/backup-parts.ts',
     find: '|| timeOf(b) - timeOf(a)',
     replace: '|| timeOf(a) - timeOf(b)',
     tests: [[DIRECTORY, 'of a clock that is behind']],
@@ -226,7 +226,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'removed draft comes back',
     promise: 'A run without the lock does not make a removed draft again.',
-    file: 'src/operations/backup/directory-parts.ts',
+    file: 'src/operations/backup/backup-directory.ts',
     find: 'await mkdir(path, { mode: 0o700 });',
     replace: 'await mkdir(path, { recursive: true, mode: 0o700 });',
     tests: [[SCHEDULED, 'leaves nothing of a draft']],
@@ -242,7 +242,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'memory for each file of a removed backup',
     promise: 'The removal of a backup takes no memory for each of its files.',
-    file: 'src/platform/config/remove-tree.ts',
+    file: 'src/platform/config/data-dir-files.ts',
     find: '  await emptied(path);\n  //',
     replace: '  //',
     tests: [[DIRECTORY, 'many files']],
@@ -266,7 +266,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'verified backup forgotten after a hundred failures',
     promise: 'However often backups fail, the last verified one is known, and the alert fires.',
-    file: 'src/platform/jobs/jobs.queries.ts',
+    file: 'src/platform/jobs/job-runs.ts',
     find: 'AND r.id <= newest_forgotten.id AND r.id <> newest_forgotten.good',
     replace: 'AND r.id <= newest_forgotten.id',
     tests: [[SCHEDULED, 'a hundred failures']],
@@ -314,7 +314,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: removed draft completed',
     promise: 'A run without the lock cannot complete a backup in S3 that another run has removed.',
-    file: 'src/operations/backup/bucket-parts.ts',
+    file: 'src/operations/backup/backup-parts.ts',
     find: 'if ((await this.objects.sizeOf(BEGUN)) === undefined)',
     replace: "if (this.name === '')",
     tests: [[IN_S3, 'that another run has removed']],
@@ -338,7 +338,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: a moment away is the end',
     promise: 'A backup survives lost answers, and a store that is away for a moment.',
-    file: 'src/platform/storage/s3/patient-s3-connection.ts',
+    file: 'src/platform/storage/s3/s3-connection.ts',
     find: '!error.isCurable || !this.hasAnswered;',
     replace: '!error.isCurable || this.hasAnswered;',
     tests: [[IN_S3, 'survive lost answers']],
@@ -370,7 +370,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'place of backups that two have marked',
     promise: 'Of two databases that find a place of backups empty, one has it.',
-    file: 'src/operations/backup/directory-mark.ts',
+    file: 'src/operations/backup/backup-places.ts',
     find: 'await this.write(this.path, id).catch(',
     replace: 'await this.replace(id).catch(',
     tests: [[PLACES, 'has one owner when two databases find it empty']],
@@ -418,7 +418,7 @@ export const BACKUP_MUTANTS = [
   {
     name: 'S3 backups: a place marked without a condition',
     promise: 'Of two databases that find a prefix in a bucket empty, one has it.',
-    file: 'src/operations/backup/bucket-mark.ts',
+    file: 'src/operations/backup/backup-places.ts',
     find: 'if (await this.objects.putNew(MARK, id)) await SETTLING.wait();',
     replace: '',
     tests: [[PLACES, 'does not know the condition']],

@@ -42,7 +42,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'hashes of a batch not checked',
     promise: 'Each content of a batch has the hash that the client has given.',
-    file: 'src/domain/files/batches/upload-item.ts',
+    file: 'src/domain/files/batches/batch-upload.ts',
     find: "if (contentHash.toLowerCase() !== hash('sha256', content))",
     replace: "if (contentHash.toLowerCase() === hash('sha512', content))",
     tests: [[BATCHES, 'refuses bad items alone']],
@@ -134,7 +134,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'groups of a batch not announced',
     promise: 'The changes of a batch reach the other devices at once.',
-    file: 'src/domain/files/change-publisher.ts',
+    file: 'src/domain/files/change-log.ts',
     find: 'if (kinds.length > 0) this.announce(workspaceId, { by: deviceId });',
     replace: 'if (kinds.length < 0) this.announce(workspaceId, { by: deviceId });',
     tests: [[LIMITS, 'is announced once for each group']],
@@ -166,7 +166,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'batch downloads without the access check',
     promise: 'A batch download reads only what its caller may read at that moment.',
-    file: 'src/domain/files/batches/batches.queries.ts',
+    file: 'src/domain/files/batches/batch-download.ts',
     find: 'WHERE EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = $1 AND ${access(6)})',
     replace: 'WHERE EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = $1 OR ${access(6)})',
     tests: [[RACES, 'reads nothing of a workspace']],
@@ -225,7 +225,7 @@ export const BATCH_MUTANTS = [
   {
     name: 'misspelt conditions of a batch',
     promise: 'An upload whose condition is misspelt overwrites nothing.',
-    file: 'src/domain/files/batches/upload-item.ts',
+    file: 'src/domain/files/batches/batch-upload.ts',
     find: 'refuseUnknownMembers(map.keys(), MEMBERS);',
     replace: 'refuseUnknownMembers([], MEMBERS);',
     tests: [['test/api/batches.spec.ts', 'refuses an item with an unknown member']],

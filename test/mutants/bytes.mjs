@@ -275,7 +275,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'doctor deletes what a move has taken meanwhile',
     promise: 'The doctor removes no bytes that a move is using.',
-    file: 'src/platform/storage/orphans-check.ts',
+    file: 'src/platform/storage/orphaned-copies.ts',
     find: 'if (await this.orphanedCopies.markForDeletion(orphan, now)) orphans.push(orphan);',
     replace: `{
         await (await this.stores.at(orphan.location)).delete(blobKey(orphan.workspaceId, orphan.id));
@@ -286,7 +286,7 @@ export const BYTES_MUTANTS = [
   {
     name: 'doctor looks only where a row points',
     promise: 'Bytes that are complete in another store of the database are not reported as lost.',
-    file: 'src/platform/storage/blob-stores.ts',
+    file: 'src/platform/storage/blob-store.ts',
     find: "if (await this.isDiskOurs()) await this.at('disk');",
     replace: '',
     tests: [[DOCTOR, 'on a disk without a row']],

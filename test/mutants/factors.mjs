@@ -48,7 +48,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'any signed cookie passes as a sign-in that waits',
     promise: 'Only the cookie of a sign-in that waits identifies one.',
-    file: 'src/domain/auth/factors/factor-sign-in.ts',
+    file: 'src/domain/auth/factors/factor-plugin.ts',
     find: '!identifier || !PENDING_SIGN_IN.test(identifier)',
     replace: '!identifier',
     tests: [[FACTORS, 'a sign-in with a second factor']],
@@ -103,7 +103,7 @@ export const FACTOR_MUTANTS = [
   {
     name: 'a session lists the tokens of the others',
     promise: 'A stolen session does not open the other sessions of its user.',
-    file: 'src/domain/auth/session-list-plugin.ts',
+    file: 'src/domain/auth/user-sessions.ts',
     find: 'one.id === session.session.id ? one : { ...one, token: one.id }',
     replace: 'one',
     tests: [['test/api/identity.spec.ts', 'lists sessions for a day']],

@@ -235,7 +235,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'purge begins each batch anew',
     promise: 'The purge of a workspace does not pass the rows that it has deleted.',
-    file: 'src/platform/database/in-key-order.ts',
+    file: 'src/platform/database/in-batches.ts',
     find: 'else places.set(workspaceId, purged.last);',
     replace: '',
     tests: [['test/invariants/purge-order.spec.ts', 'begins each batch']],
@@ -259,7 +259,7 @@ export const HISTORY_MUTANTS = [
   {
     name: 'purge leaves tokens on nodes',
     promise: 'No row of a purged workspace is left behind.',
-    file: 'src/domain/auth/access-tokens/access-tokens.module.ts',
+    file: 'src/domain/auth/access-tokens/index.ts',
     find: 'purge.addStep(async (workspaceId) => (await tokens.delete({ workspaceId })).affected ?? 0);',
     replace: '',
     tests: [['test/invariants/purge-order.spec.ts', 'no foreign key does so']],

@@ -31,7 +31,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'slots that no reader opens',
     promise: 'No slot is stored that a reader must refuse.',
-    file: 'src/domain/workspaces/key-slots/key-slots.dto.ts',
+    file: 'src/domain/workspaces/key-slots/key-slots.controller.ts',
     find: 'return isKind(kind) && kdfFault(kind, kdf) === undefined;',
     replace: "return isKind(kind) && (kdfFault(kind, kdf) === undefined || typeof kdf === 'object');",
     tests: [[SLOTS, 'is 400 for a kdf that readers refuse']],
@@ -47,7 +47,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'key slots written without the lock',
     promise: 'Two devices that delete each other’s key slots leave one.',
-    file: 'src/domain/workspaces/workspaces.queries.ts',
+    file: 'src/domain/workspaces/workspaces-of-user.ts',
     find: 'FROM {workspaces} WHERE id = $1 FOR NO KEY UPDATE`',
     replace: 'FROM {workspaces} WHERE id = $1`',
     tests: [[SLOTS, 'never delete the last slot|never exceed the caps']],
@@ -79,7 +79,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'key slots survive their workspace',
     promise: 'A deleted workspace takes its key slots with it.',
-    file: 'src/domain/workspaces/key-slots/key-slots.module.ts',
+    file: 'src/domain/workspaces/key-slots/index.ts',
     find: 'purge.addStep((workspaceId) => keySlots.purge(workspaceId));',
     replace: 'purge.addStep(async () => Promise.resolve(keySlots ? 0 : 1));',
     tests: [[SLOTS, 'takes its slots with it']],
@@ -87,7 +87,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'an export with the proof of its vaults',
     promise: 'An export and a session are not enough to replace the key slots of a vault.',
-    file: 'src/domain/accounts/export/workspace-export.ts',
+    file: 'src/domain/accounts/export/account-export.ts',
     find: 'encryptionSalt: workspace.encryptionSalt,',
     replace: 'encryptionSalt: workspace.encryptionSalt, verificationHash: workspace.verificationHash,',
     tests: [['test/api/export.spec.ts', 'has no proof of knowledge']],

@@ -86,7 +86,7 @@ export const KEY_MUTANTS = [
     name: 'requests without a budget',
     promise:
       'One request to open a key session holds a thread for two seconds at most, whatever the slots say.',
-    file: 'src/domain/automation/slot-budget.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: '(spent += cost) <= MOST_PER_REQUEST',
     replace: '(spent += cost) <= 10 * MOST_PER_REQUEST',
     tests: [[SESSIONS, 'ends at the budget']],
@@ -94,7 +94,7 @@ export const KEY_MUTANTS = [
   {
     name: 'slots without a budget',
     promise: 'One derivation holds a thread for a second at most.',
-    file: 'src/domain/automation/slot-budget.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: 'cost > MOST_PER_SLOT ? [] :',
     replace: 'cost > 10 * MOST_PER_SLOT ? [] :',
     tests: [[SESSIONS, 'is nothing for parameters outside']],
@@ -102,7 +102,7 @@ export const KEY_MUTANTS = [
   {
     name: 'the costliest slot first',
     promise: 'A costly slot does not keep the others from opening.',
-    file: 'src/domain/automation/slot-budget.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: 'one.cost - other.cost',
     replace: 'other.cost - one.cost',
     tests: [[SESSIONS, 'ends at the budget']],
@@ -110,7 +110,7 @@ export const KEY_MUTANTS = [
   {
     name: 'Argon2id beside the sign-ins',
     promise: 'Key sessions and sign-ins together need no more memory at once than sign-ins alone.',
-    file: 'src/domain/automation/key-derivations.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: "(name === 'argon2id' ? this.inMemorySlot(derive) : derive())",
     replace: "(name === 'argon2id' && !derive ? this.inMemorySlot(derive) : derive())",
     tests: [[SESSIONS, 'derive with Argon2id one at a time']],
@@ -118,7 +118,7 @@ export const KEY_MUTANTS = [
   {
     name: 'derivations without a queue',
     promise: 'Two derivations run at a time, one of a user.',
-    file: 'src/domain/automation/key-derivations.ts',
+    file: 'src/domain/automation/slot-keys.ts',
     find: 'atOnce: 2,\n  waiting: 64,\n  perOwner: { atOnce: 1, waiting: 16 },',
     replace: 'atOnce: 200,\n  waiting: 64,\n  perOwner: { atOnce: 100, waiting: 16 },',
     tests: [[SESSIONS, 'derive two at a time']],

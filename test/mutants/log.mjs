@@ -195,7 +195,7 @@ export const LOG_MUTANTS = [
   {
     name: 'compaction floor off by one',
     promise: 'A cursor on the compaction floor is valid, and one below it is 409.',
-    file: 'src/domain/sync/cursors.ts',
+    file: 'src/domain/sync/sync.dto.ts',
     find: 'cursor >= (log.compactionFloor ?? 0)',
     replace: 'cursor > (log.compactionFloor ?? -1)',
     tests: [[SYNC, 'is 409 below the compaction floor']],
@@ -203,7 +203,7 @@ export const LOG_MUTANTS = [
   {
     name: 'cursor within the gap of a restored backup is taken',
     promise: 'A cursor that this log never returned is 409.',
-    file: 'src/domain/sync/cursors.ts',
+    file: 'src/domain/sync/sync.dto.ts',
     find: 'if (!known) throw mustBootstrap(log);',
     replace: 'if (!known && !log) throw mustBootstrap(log);',
     tests: [[SYNC, 'is 409 within the gap']],
@@ -211,7 +211,7 @@ export const LOG_MUTANTS = [
   {
     name: 'no gap after a restored backup',
     promise: 'No cursor stands for two changes, even after a backup was restored.',
-    file: 'src/operations/backup/cursor-gap.ts',
+    file: 'src/operations/backup/restores.ts',
     find: 'return LEAST + A_MINUTE * minutes;',
     replace: 'return 0 * (LEAST + A_MINUTE * minutes);',
     tests: [['test/process/backup.spec.ts', 'is restored into an empty database']],

@@ -14,7 +14,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'mail without a lease',
     promise: 'Of several instances, one sends a mail.',
-    file: 'src/platform/mail/mail.queries.ts',
+    file: 'src/platform/mail/mail-queue.ts',
     find: 'SET due_at = $3, attempts',
     replace: 'SET due_at = least($3, m.due_at), attempts',
     tests: [[QUEUE, 'is sent once, however many instances']],
@@ -54,7 +54,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'sign-up tells a taken address by its fields',
     promise: 'A sign-up with a taken address is answered as one with a new address.',
-    file: 'src/domain/auth/password-plugin.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: 'if (mustVerify)\n              await fit(',
     replace: 'if (!mustVerify)\n              await fit(',
     tests: [[VERIFICATION, 'answers as one with a new address']],
@@ -62,7 +62,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'opening a link confirms the address',
     promise: 'Only a posted form uses a link.',
-    file: 'src/web/mail-links/verify.controller.ts',
+    file: 'src/web/mail-links/confirm.tsx',
     find: 'await this.confirmForms.open(request, reply, this.link);',
     replace: `const [, token = ''] = /token=([\\w-]+)/.exec(request.url) ?? [];
     await this.verification.confirm(token, { ip: request.ip, userAgent: '' });
@@ -80,7 +80,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'a link turns off mails of any account',
     promise: 'A link that turns off mails works only for the account and the kind that it was made for.',
-    file: 'src/domain/accounts/notices/unsubscribe-links.ts',
+    file: 'src/domain/accounts/notices/muted-notices.ts',
     find: 'return equalSecrets(token, this.tokenFor({ notice, userId })) ? { notice, userId } : undefined;',
     replace: 'return token.split(".").length === 3 ? { notice, userId } : undefined;',
     tests: [[UNSUBSCRIBE, 'works for the account and the kind']],
@@ -88,7 +88,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'a link for one kind of mail is signed for all kinds',
     promise: 'A link that turns off mails works only for the account and the kind that it was made for.',
-    file: 'src/domain/accounts/notices/unsubscribe-links.ts',
+    file: 'src/domain/accounts/notices/muted-notices.ts',
     find: "this.tokens.of('unsubscribe', `${notice}|${userId}`)",
     replace: "this.tokens.of('unsubscribe', userId)",
     tests: [[UNSUBSCRIBE, 'works for the account and the kind']],
@@ -96,7 +96,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'opening a link turns mails off',
     promise: 'Programs that open the links in mails change nothing.',
-    file: 'src/web/mail-links/unsubscribe.controller.ts',
+    file: 'src/web/mail-links/unsubscribe.tsx',
     find: 'const of = this.links.read(token);',
     replace: 'const of = this.links.read(token);\n    if (of) await this.muted.mute(of.userId, of.notice);',
     tests: [[UNSUBSCRIBE, 'is stopped by the form of the page']],
@@ -104,7 +104,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'mail providers cannot turn mails off without a form of ours',
     promise: 'One POST of a mail provider turns mails off, whatever its body.',
-    file: 'src/web/mail-links/unsubscribe.controller.ts',
+    file: 'src/web/mail-links/unsubscribe.tsx',
     find: '    await this.answer(request, reply, async (of, host) => {',
     replace: '    await Form.read(request);\n    await this.answer(request, reply, async (of, host) => {',
     tests: [[UNSUBSCRIBE, 'is stopped by a single POST']],
@@ -112,7 +112,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'mails that are turned off are sent',
     promise: 'A kind of mail that is turned off is not sent, not even one that is queued.',
-    file: 'src/domain/accounts/notices/billing-notices.ts',
+    file: 'src/domain/accounts/notices/notices.ts',
     find: '(await this.muted.isMuted(userId, notice))',
     replace: 'userId.length === 0',
     tests: [[UNSUBSCRIBE, 'is not sent either']],
@@ -128,7 +128,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'security notices can be turned off',
     promise: 'Security notices cannot be turned off.',
-    file: 'src/domain/accounts/notices/security-notices.ts',
+    file: 'src/domain/accounts/notices/notices.ts',
     find: 'if (!user) return;',
     replace: "if (!user || (await tx.manager.existsBy('muted_notices', { userId }))) return;",
     tests: [[UNSUBSCRIBE, 'cannot be turned off']],
@@ -144,7 +144,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'the queue has the token of an invitation',
     promise: 'Neither queue nor database has the token of an invitation.',
-    file: 'src/domain/accounts/invitation-mails.ts',
+    file: 'src/domain/accounts/invitations.ts',
     find: 'parameters: { id } }, tx)',
     replace: 'parameters: { id, token: this.tokenOf(id) } }, tx)',
     tests: [[INVITATION_MAILS, 'neither queue, database nor log']],
@@ -152,7 +152,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'revoked invitations are mailed',
     promise: 'An invitation that is revoked, replaced or over is not mailed.',
-    file: 'src/domain/accounts/invitation-mails.ts',
+    file: 'src/domain/accounts/invitations.ts',
     find: 'if (invitation?.email !== to) return undefined;\n    const expires = invitation.expiresAt.toISOString();',
     replace: 'const expires = (invitation?.expiresAt ?? new Date(0)).toISOString();',
     tests: [[INVITATION_MAILS, 'is not mailed any more']],
@@ -160,7 +160,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'linking single sign-on is not told',
     promise: 'The owner of an account is told when single sign-on is linked.',
-    file: 'src/domain/accounts/notices/security-notices.ts',
+    file: 'src/domain/accounts/notices/notices.ts',
     find: "  ['single-sign-on.linked', 'single-sign-on-linked'],\n",
     replace: '',
     tests: [[NOTICES, 'but not of the link that made the account']],
@@ -186,7 +186,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'a sign-up is answered as soon as it is done',
     promise: 'The time of a sign-up that must be confirmed does not tell whether the address has an account.',
-    file: 'src/domain/auth/password-plugin.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: 'request.answerAt = performance.now() + SIGN_UP_MS',
     replace: 'request.answerAt = performance.now()',
     tests: [[TIMINGS, 'sign-up over the API']],
@@ -194,7 +194,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'another address is looked up before it is confirmed',
     promise: 'The time of an answer does not tell whether an address has an account.',
-    file: 'src/domain/auth/email-change.ts',
+    file: 'src/domain/auth/email-verification.ts',
     find: "await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });",
     replace: `const isTaken = await this.users.existsBy({ email: email.toLowerCase() });
     if (!isTaken) await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });`,
@@ -211,7 +211,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'a mail that was not sent is reported as success',
     promise: 'The exit code of `mail test` tells whether the server accepted the mail.',
-    file: 'src/operations/admin/send-mail.ts',
+    file: 'src/operations/admin/commands/mail-commands.ts',
     find: 'return { ...result, text, exitCode: 1 };',
     replace: 'return { ...result, text };',
     tests: [[MAIL_TEST, 'refuses the recipient']],
@@ -219,7 +219,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'a mail for each event',
     promise: 'A mail about an event cannot be buried under many others of its kind.',
-    file: 'src/domain/accounts/notices/security-notices.ts',
+    file: 'src/domain/accounts/notices/notices.ts',
     find: 'return events.filter((event) => templateFor(event) === template).length > 1;',
     replace: 'return events.filter((event) => templateFor(event) === template).length < 0;',
     tests: [['test/api/mail-notices.spec.ts', 'none is lost']],
@@ -227,7 +227,7 @@ export const MAIL_MUTANTS = [
   {
     name: 'events that no mail tells of',
     promise: 'A gathered mail counts all events.',
-    file: 'src/platform/mail/mail.queries.ts',
+    file: 'src/platform/mail/mail-queue.ts',
     find: "'count', ((parameters ->> 'count')::integer + 1)::text,",
     replace: "'count', (parameters ->> 'count')::text,",
     tests: [['test/api/mail-notices.spec.ts', 'none is lost|the number of all']],

@@ -181,7 +181,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a node that is silent when it is connected to is asked for good',
     promise: 'A standby is used in place of a silent node, as of one that refuses.',
-    file: 'src/platform/database/database-client.ts',
+    file: 'src/platform/database/database-server.ts',
     find: "  if (typeof cause === 'object' && cause !== null && failedConnects.has(cause)) return true;\n",
     replace: '',
     tests: [[SPEC, 'because it is silent is left for a standby']],
@@ -400,7 +400,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a backup opens the snapshots of nodes during shared commits',
     promise: 'A backup opens the snapshots of all nodes while no commit of several of them is under way.',
-    file: 'src/operations/backup/one-transaction.ts',
+    file: 'src/operations/backup/restores.ts',
     find: '    await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);\n',
     replace: '    void holder;\n    void SHARED_COMMITS;\n',
     tests: [[SNAPSHOTS, 'begins when no commit of several of them is under way']],
@@ -408,7 +408,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a backup has its snapshot before it waits for shared commits',
     promise: 'A backup opens the snapshots of all nodes while no commit of several of them is under way.',
-    file: 'src/operations/backup/one-transaction.ts',
+    file: 'src/operations/backup/restores.ts',
     find: '  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)\n    if (await inOneTransaction(',
     replace:
       "  await client.query('SELECT 1');\n  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)\n    if (await inOneTransaction(",
@@ -417,7 +417,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a backup holds up shared commits until it ends',
     promise: 'A backup of nodes holds up no commit after its snapshots are open.',
-    file: 'src/operations/backup/one-transaction.ts',
+    file: 'src/operations/backup/restores.ts',
     find: "    if (await inOneTransaction(database, 'BEGIN', (holder) => openUnderLock(holder, client))) return;",
     replace:
       "  {\n    const holder = database.dedicatedClient('backup', 0);\n    await holder.connect();\n    await holder.query('BEGIN');\n    if (await openUnderLock(holder, client)) return;\n  }",
@@ -434,7 +434,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a service starts with a new table that is not distributed',
     promise: 'A service does not start when a table of its version is not distributed.',
-    file: 'src/platform/database/distribution/is-distributed.ts',
+    file: 'src/platform/database/distribution/nodes.ts',
     find: ' = ${DISTRIBUTED_TABLES.length} AS "areAll"',
     replace: ' <= ${DISTRIBUTED_TABLES.length} AS "areAll"',
     tests: [['test/contract/distributed-tables.spec.ts', 'is used only when all of its tables']],
@@ -442,7 +442,7 @@ export const NODE_MUTANTS = [
   {
     name: 'a service starts with a new table that only the coordinator has',
     promise: 'A table that is known to the engine but not distributed counts as not distributed.',
-    file: 'src/platform/database/distribution/is-distributed.ts',
+    file: 'src/platform/database/distribution/nodes.ts',
     find: "logicalrelid IN (${TABLES}) AND partmethod <> 'n'",
     replace: 'logicalrelid IN (${TABLES})',
     tests: [['test/contract/distributed-tables.spec.ts', 'is used only when all of its tables']],

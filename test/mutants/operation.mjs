@@ -15,7 +15,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'only known codes mean away',
     promise: 'Every failure to connect to the database is 503 with Retry-After, whatever its code.',
-    file: 'src/platform/database/database-client.ts',
+    file: 'src/platform/database/database-server.ts',
     find: 'return failedConnects.has(error);',
     replace: 'return failedConnects.has(error) && false;',
     tests: [[AWAY, 'the password was changed|the database does not exist|its certificate is not trusted']],
@@ -23,7 +23,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'full database asked again at once',
     promise: 'While the disk of PostgreSQL is full, uploads are refused with Retry-After: 60.',
-    file: 'src/platform/http/error-filter.ts',
+    file: 'src/platform/http/api-errors.ts',
     find: 'isDiskFull(error)',
     replace: 'false',
     tests: [[AWAY, 'whose disk is full']],
@@ -31,7 +31,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pooler in transaction mode accepted',
     promise: 'A pooler in transaction mode is refused at the start.',
-    file: 'src/platform/database/pooler-check.ts',
+    file: 'src/platform/database/database-server.ts',
     find: "      await other.query('BEGIN');\n",
     replace: "      await other.query('BEGIN');\n      break;\n",
     tests: [[UNUSABLE, 'server_round_robin|server_reset_query_always']],
@@ -151,7 +151,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'time limit lost on the way to the provider',
     promise: 'A checkout request gets an answer, however slowly the provider responds.',
-    file: 'src/domain/billing/stripe-client.ts',
+    file: 'src/domain/billing/payment-provider.ts',
     find: "redirect: 'manual'",
     replace: "redirect: 'manual', signal: null",
     tests: [['test/api/billing-silence.spec.ts', 'is 503 in the end']],
@@ -159,7 +159,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'payment event that nobody signed',
     promise: 'Without a secret, no payment event is accepted in production.',
-    file: 'src/domain/billing/webhook-signature.ts',
+    file: 'src/domain/billing/webhook.controller.ts',
     find: "if (isProduction) throw new ServiceUnavailable('payment events",
     replace:
       "if (isProduction && paymentWebhookSecrets.length > 0) throw new ServiceUnavailable('payment events",
@@ -169,7 +169,7 @@ export const OPERATION_MUTANTS = [
     name: 'any answer cancels a subscription',
     promise:
       'The cancellation of a deleted account’s subscription is retried until the provider confirms it.',
-    file: 'src/domain/billing/stripe-client.ts',
+    file: 'src/domain/billing/payment-provider.ts',
     find: '(answer.ok || (answer.status >= 400 && Boolean(body.error)))',
     replace: 'answer.status > 0',
     tests: [['test/api/account.spec.ts', 'does not keep the account alive']],
@@ -177,7 +177,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'old signature is taken',
     promise: 'A signature is valid for five minutes.',
-    file: 'src/domain/billing/webhook-signature.ts',
+    file: 'src/domain/billing/webhook.controller.ts',
     find: 'const TOLERANCE_S = 300;',
     replace: 'const TOLERANCE_S = 301;',
     tests: [['test/api/webhook.spec.ts']],
@@ -194,7 +194,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'no lease without sockets',
     promise: 'An instance without sockets keeps its lease, and its next device counts at once.',
-    file: 'src/domain/realtime/heartbeat.ts',
+    file: 'src/domain/realtime/socket-adapter.ts',
     find: 'await this.log.bestEffort(',
     replace: 'if (this.rooms.all().length > 0) await this.log.bestEffort(',
     tests: [[LIVE, 'keeps its lease without sockets']],
@@ -307,7 +307,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'kill switch is not looked at',
     promise: 'While the service is read-only, nothing is written.',
-    file: 'src/platform/kill-switch/kill-switch.ts',
+    file: 'src/platform/kill-switch.ts',
     find: "if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');",
     replace: '',
     tests: [['test/api/kill-switch.spec.ts', 'read-only']],
@@ -315,7 +315,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'kill switch of one instance',
     promise: 'The kill switch applies on every instance, even on one that did not receive the event.',
-    file: 'src/platform/kill-switch/kill-switch.ts',
+    file: 'src/platform/kill-switch.ts',
     find: 'if (mode === this.current) return;',
     replace: 'if (mode === this.current || this.listeners.length < 99) return;',
     tests: [['test/api/kill-switch.spec.ts', 'the mode']],
@@ -333,7 +333,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'statistics of growing tables left to themselves',
     promise: 'A statement reads no more rows in a workspace that has grown than in a small one.',
-    file: 'src/platform/database/planner-statistics.ts',
+    file: 'src/platform/database/schema-check.ts',
     find: 'AND relpages < ${SMALL_TABLE_PAGES}',
     replace: 'AND relpages < 0',
     tests: [['test/invariants/large-among-small.spec.ts', 'an upload into a workspace that has grown']],
@@ -349,7 +349,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pushes into the network of the service',
     promise: 'A URL from a client leads only to the public internet.',
-    file: 'src/platform/outbound/outbound.ts',
+    file: 'src/platform/outbound.ts',
     find: "if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';",
     replace: "if (address instanceof ipaddr.IPv4) return ['unicast', 'private'].includes(address.range());",
     tests: [['test/api/push-subscriptions.spec.ts']],
@@ -357,7 +357,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'nightly jobs twice at once',
     promise: 'The nightly jobs run once a night, however many instances there are.',
-    file: 'src/platform/jobs/job-lock.ts',
+    file: 'src/platform/jobs/nightly-jobs.ts',
     find: "client.query('SELECT pg_advisory_lock($1)'",
     replace: "client.query('SELECT pg_advisory_lock_shared($1)'",
     tests: [['test/invariants/retention-jobs.spec.ts', 'come one run at a time']],
@@ -390,7 +390,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'turns that nobody hands out',
     promise: 'With its embedded PostgreSQL, the service runs few statements at once, over few connections.',
-    file: 'src/platform/database/database.module.ts',
+    file: 'src/platform/database/index.ts',
     find: 'atOnce: statementsAtOnce,',
     replace: 'atOnce: statementsAtOnce + 100,',
     tests: [['test/invariants/statement-limiter.spec.ts', 'in the service']],
@@ -406,7 +406,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'packets parsed whole',
     promise: 'A connection has at most sixteen unanswered requests.',
-    file: 'src/platform/http/pipelining.ts',
+    file: 'src/platform/http/connections.ts',
     find: 'const MOST_UNANSWERED = 16;',
     replace: 'const MOST_UNANSWERED = 17;',
     tests: [['test/api/hostile-connections.spec.ts', 'sixteen at a time']],
@@ -414,7 +414,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'end of the headers in two packets',
     promise: 'A connection has at most sixteen unanswered requests, wherever its packets end.',
-    file: 'src/platform/http/pipelining.ts',
+    file: 'src/platform/http/connections.ts',
     find: 'if (at < LONGEST_END &&',
     replace: 'if (at < LONGEST_END / 2 &&',
     tests: [['test/api/hostile-connections.spec.ts', 'headers end']],
@@ -422,7 +422,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'connections of a network without end',
     promise: 'An IPv6 /48 has at most two thousand connections.',
-    file: 'src/platform/http/connection-limit.ts',
+    file: 'src/platform/http/connections.ts',
     find: '(networks.get(network)?.size ?? 0) >= CONNECTIONS_PER_NETWORK',
     replace: 'false',
     tests: [['test/contract/connection-limit.spec.ts']],
@@ -438,7 +438,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'parts with several requests',
     promise: 'A connection has at most sixteen unanswered requests, even if they arrive in one packet.',
-    file: 'src/platform/http/pipelining.ts',
+    file: 'src/platform/http/connections.ts',
     find: 'return end < 0 ? chunk.length : end + END_OF_HEADERS.length;',
     replace: 'return chunk.length + 0 * end;',
     tests: [['test/api/hostile-connections.spec.ts', 'sixteen at a time']],
@@ -533,7 +533,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'turns of the event loop by arrival',
     promise: 'Thousands of pieces of work delay those of another user or network by a few.',
-    file: 'src/platform/http/loop-turns.ts',
+    file: 'src/platform/http/in-flight.ts',
     find: 'if (its < fewest)',
     replace: 'if (fewest === Infinity)',
     tests: [['test/invariants/loop-turns.spec.ts', 'passes thousands']],
@@ -549,7 +549,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'requests that are over take turns',
     promise: 'Requests whose connections have ended delay nobody.',
-    file: 'src/platform/http/loop-turns.ts',
+    file: 'src/platform/http/in-flight.ts',
     find: 'if (!piece?.isOver()) count(next);',
     replace: 'count(next);',
     tests: [['test/invariants/loop-turns.spec.ts', 'that are over']],
@@ -557,7 +557,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'slow bodies ask for access when they end',
     promise: 'A thousand slow uploads that end together run no statement.',
-    file: 'src/access/workspace-access.filter.ts',
+    file: 'src/access/workspace-access.guard.ts',
     find: 'error instanceof ServiceUnavailable || error instanceof RequestTimeout',
     replace: 'error instanceof ServiceUnavailable',
     tests: [[SILENT, 'run no statement']],
@@ -565,7 +565,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'aborted bodies ask for access when they end',
     promise: 'A thousand slow uploads that end together run no statement.',
-    file: 'src/access/workspace-access.filter.ts',
+    file: 'src/access/workspace-access.guard.ts',
     find: '!workspace || !isReceived ||',
     replace: '!workspace ||',
     tests: [[SILENT, 'run no statement']],
@@ -597,7 +597,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'connections beyond all refused alike',
     promise: 'Beyond the limit of all connections, the network with the most loses one that has no request.',
-    file: 'src/platform/http/connection-limit.ts',
+    file: 'src/platform/http/connections.ts',
     find: 'oldestOf(large, isBetweenRequests) ??',
     replace: 'oldestOf(large) ??',
     tests: [['test/contract/connection-limit.spec.ts', 'oldest connection without a request']],
@@ -606,7 +606,7 @@ export const OPERATION_MUTANTS = [
     name: 'busy connections of the largest network make no room',
     promise:
       'Beyond the limit of all connections, no smaller network loses one because the largest is busy on all of its own.',
-    file: 'src/platform/http/connection-limit.ts',
+    file: 'src/platform/http/connections.ts',
     find: '(largest >= most / 100 ? oldestOf(large) : undefined) ??',
     replace: '',
     tests: [['test/contract/connection-limit.spec.ts', 'nobody else loses any']],
@@ -614,7 +614,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'only the largest network makes room',
     promise: 'Of networks with as many connections, one that has one without a request loses it.',
-    file: 'src/platform/http/connection-limit.ts',
+    file: 'src/platform/http/connections.ts',
     find: 'oldestOf(largestFirst, isBetweenRequests)',
     replace: 'oldestOf(largestFirst.slice(0, 1), isBetweenRequests)',
     tests: [['test/contract/connection-limit.spec.ts', 'where no network is larger']],
@@ -630,7 +630,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'an event locks those that stay',
     promise: 'An event costs the account nothing but the rows that it removes.',
-    file: 'src/domain/auth/audit/audit.queries.ts',
+    file: 'src/domain/auth/audit/audit-log.ts',
     find: 'OFFSET $9 LIMIT $10',
     replace: 'OFFSET $9 LIMIT $10 FOR UPDATE',
     tests: [['test/api/audit.spec.ts', 'locks no event']],
@@ -654,7 +654,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'connections of an address without end',
     promise: 'An IP address has at most a thousand connections.',
-    file: 'src/platform/http/connection-limit.ts',
+    file: 'src/platform/http/connections.ts',
     find: '(addresses.get(address)?.size ?? 0) >= CONNECTIONS_PER_ADDRESS ||',
     replace: '(addresses.get(address)?.size ?? 0) > CONNECTIONS_PER_ADDRESS ||',
     tests: [['test/api/hostile-connections.spec.ts', 'with room for one more']],
@@ -695,7 +695,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'bytes that are no UTF-8 are repaired',
     promise: 'Two passwords are never stored as one.',
-    file: 'src/platform/http/text.ts',
+    file: 'src/platform/http/place.ts',
     find: "if (!isUtf8(body)) throw new BadRequest('the request body is not UTF-8');",
     replace:
       "if (!isUtf8(Buffer.from(body.toString()))) throw new BadRequest('the request body is not UTF-8');",
@@ -704,7 +704,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'ten seconds for every refusal',
     promise: 'A refusal reaches a client that continues to send.',
-    file: 'src/platform/http/lingering-close.ts',
+    file: 'src/platform/http/connections.ts',
     find: 'leave ? LONGEST : INTERVAL;',
     replace: 'leave ? Math.min(LONGEST, INTERVAL) : INTERVAL;',
     tests: [['test/api/early-refusals.spec.ts', 'slow client']],
@@ -712,7 +712,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'last answer resets the connection',
     promise: 'A refusal also reaches a client that asks to close the connection.',
-    file: 'src/platform/http/pipelining.ts',
+    file: 'src/platform/http/connections.ts',
     find: 'if (this.parser && this[BODY_LEFT] !== 0) this.end();',
     replace: 'if (this.parser && this[BODY_LEFT] < 0) this.end();',
     tests: [['test/api/early-refusals.spec.ts', 'Connection: close|slow client']],
@@ -728,7 +728,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'two wrong clocks are believed',
     promise: 'A clock is trusted after it has run on for a day, not when it is wrong twice.',
-    file: 'src/platform/jobs/jobs.queries.ts',
+    file: 'src/platform/jobs/job-runs.ts',
     find: 'THEN t.doubted_from\n                           ELSE $1 END',
     replace: 'THEN t.doubted_from\n                           ELSE coalesce(t.doubted_from, $1) END',
     also: [
@@ -798,7 +798,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'root keeps what it makes',
     promise: 'Files that root creates under DATA_DIR belong to the owner of DATA_DIR.',
-    file: 'src/platform/config/ownership.ts',
+    file: 'src/platform/config/data-dir-files.ts',
     find: 'return uid === 0 && gid === 0 ? undefined : { uid, gid };',
     replace: 'return uid === -1 ? { uid, gid } : undefined;',
     tests: [['test/process/start.spec.ts', 'as root makes all that it keeps']],
@@ -806,7 +806,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'blobs of another user at the start',
     promise: 'If this user cannot access the blobs, the start fails and reports it in a sentence.',
-    file: 'src/platform/storage/unusable-blobs.ts',
+    file: 'src/platform/storage/bytes-check.ts',
     find: 'if (await isDenied(path, rights)) return path;',
     replace: 'if (await isDenied(path, 0)) return path;',
     tests: [['test/process/start.spec.ts', 'that this user cannot use']],
@@ -814,7 +814,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'ready without the id of the store',
     promise: 'An instance that cannot access its blobs is not ready.',
-    file: 'src/platform/storage/store-check.ts',
+    file: 'src/platform/storage/bytes-check.ts',
     find: 'await access(join(directory, STORE_ID), constants.R_OK);',
     replace: '',
     tests: [['test/api/health.spec.ts', 'while the owner file cannot be read']],
@@ -831,7 +831,7 @@ export const OPERATION_MUTANTS = [
     name: 'baseline adopted in halves',
     promise:
       'A start that is killed while it adopts a database of the version before the baseline changes nothing.',
-    file: 'src/platform/database/adopt-baseline.ts',
+    file: 'src/platform/database/migrate.ts',
     find: 'await tx.query(`DROP FUNCTION',
     replace: 'await dataSource.query(`DROP FUNCTION',
     tests: [[MIGRATIONS, 'is as before when the start was killed']],
@@ -839,7 +839,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'unfinished tables taken for the baseline',
     promise: 'A database with only some of the migrations that the baseline replaces is refused.',
-    file: 'src/platform/database/adopt-baseline.ts',
+    file: 'src/platform/database/migrate.ts',
     find: 'return REPLACED_MIGRATIONS.every(',
     replace: 'return REPLACED_MIGRATIONS.some(',
     tests: [[MIGRATIONS, 'is refused and left alone']],
@@ -847,7 +847,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'new text of a function not loaded',
     promise: 'The functions of the database are those of the version that has started last.',
-    file: 'src/platform/database/stored-functions.ts',
+    file: 'src/platform/database/migrate.ts',
     find: 'if (found?.hash === hash) continue;',
     replace: 'if (found?.hash) continue;',
     tests: [[MIGRATIONS, 'are replaced by a start that has another text']],
@@ -863,7 +863,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'pages for programs',
     promise: 'Below /api every answer is JSON, whatever the client.',
-    file: 'src/web/layout/early-error-pages.ts',
+    file: 'src/web/layout/error-page.tsx',
     find: 'PROGRAMS.test(path) ||',
     replace: '',
     tests: [['test/api/handoff-refusals.spec.ts', 'which is for programs']],
@@ -871,7 +871,7 @@ export const OPERATION_MUTANTS = [
   {
     name: 'unknown addresses as JSON in a browser',
     promise: 'A browser gets a page for a URL that does not exist.',
-    file: 'src/web/layout/early-error-pages.ts',
+    file: 'src/web/layout/error-page.tsx',
     find: "(PAGES.test(path) || ['GET', 'HEAD'].includes(method))",
     replace: 'PAGES.test(path)',
     tests: [['test/api/handoff-refusals.spec.ts', 'an unknown address']],

@@ -2,14 +2,14 @@
 
 const PASSWORDS = 'test/api/passwords.spec.ts';
 const ORIGINS = 'test/api/origins.spec.ts';
-const SOURCE = 'src/domain/auth/request-source.ts';
+const SOURCE = 'src/domain/auth/identity.controller.ts';
 const RECENT = 'test/api/recent-sign-in.spec.ts';
 
 export const PASSWORD_MUTANTS = [
   {
     name: 'sign-ups hash inside their transaction',
     promise: 'No connection is held while a password is hashed.',
-    file: 'src/domain/auth/password-plugin.ts',
+    file: 'src/domain/auth/sign-in-passwords.ts',
     find: 'const hash = await hasher.hash(password, request.ip);',
     replace: "const hash = '';",
     also: [
@@ -60,7 +60,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'common passwords in capitals',
     promise: 'A common password is refused in upper case, lower case and any mixture.',
-    file: 'src/domain/auth/password-policy.ts',
+    file: 'src/domain/auth/current-password.ts',
     find: '.toLowerCase()',
     replace: '',
     tests: [[PASSWORDS, 'at sign-up and at a change']],
@@ -84,7 +84,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'change of the password leaves the thief in',
     promise: 'A password change ends all other sessions, whatever the request contains.',
-    file: 'src/domain/auth/password-change.ts',
+    file: 'src/domain/auth/password-recovery.ts',
     find: "const ended = await this.endings.end(tx, user.id, 'password-changed', circumstances);",
     replace:
       "const ending = newSessionToken ? 'password-changed' : 'email-changed';\n      const ended = await this.endings.end(tx, user.id, ending, circumstances);",
@@ -115,7 +115,7 @@ export const PASSWORD_MUTANTS = [
     replace: 'signInOf(userId)',
     also: [
       {
-        file: 'src/domain/auth/password-change.ts',
+        file: 'src/domain/auth/password-recovery.ts',
         find: 'this.currentPassword.counted(user.id,',
         replace: 'this.currentPassword.counted(user.email,',
       },
@@ -125,7 +125,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'a network of many addresses is not counted',
     promise: 'A network has thirty tries a minute, however many addresses it has.',
-    file: 'src/domain/auth/guess-limit.ts',
+    file: 'src/domain/auth/wrong-passwords.ts',
     find: 'await this.rateLimiter.hit(`${action}:${networkKey(ip)}`, TRIES_PER_MINUTE.ofNetwork);',
     replace: 'networkKey(ip);',
     tests: [[PASSWORDS, 'are 30 a minute for an IPv6 /48']],
@@ -182,7 +182,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'credentials allowed to other origins',
     promise: 'Browsers show no page of another origin an answer to a request with cookies.',
-    file: 'src/platform/http/headers.ts',
+    file: 'src/platform/http/json-response.ts',
     find: 'credentials: false,',
     replace: 'credentials: true as false,',
     tests: [[ORIGINS, 'neither uses the cookies']],
@@ -231,7 +231,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'an old session deletes the account',
     promise: 'Deleting an account needs a password that was given in the last ten minutes.',
-    file: 'src/domain/accounts/account.controller.ts',
+    file: 'src/domain/accounts/account-deletion.ts',
     find: '    this.recentSignIn.require(principal);\n',
     replace: '',
     tests: [[RECENT, 'refuses a new JWT of an older session']],
@@ -247,7 +247,7 @@ export const PASSWORD_MUTANTS = [
   {
     name: 'the password field of a form is ignored',
     promise: 'A form with a lasting effect needs a recent sign-in or the password.',
-    file: 'src/web/layout/confirmations.ts',
+    file: 'src/web/layout/sign-in-forms.ts',
     find: 'if (!session || (await this.recentSignIn.isRecent(session.id))) return undefined;',
     replace: 'if (!session || session.id) return undefined;',
     tests: [[RECENT, 'is replaced by the password']],

@@ -80,14 +80,14 @@ export const SHARES_MUTANTS = [
   },
   inOneLine(
     'key derivations in one line',
-    'src/domain/automation/key-derivations.ts',
+    'src/domain/automation/slot-keys.ts',
     'this.slots.during(userId,',
     "this.slots.during('all',",
     [['test/api/automation-key-sessions.spec.ts', 'queues many tries of one user']],
   ),
   inOneLine(
     'pieces of assets in one line',
-    'src/domain/assets/upload-bodies.ts',
+    'src/domain/assets/upload-body.ts',
     'this.slots, userId)',
     "this.slots, 'all')",
     [[SHARES, 'pieces of assets']],
@@ -149,7 +149,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'deleted workspaces user by user',
     promise: PROMISE,
-    file: 'src/domain/workspaces/purge-queue.ts',
+    file: 'src/domain/workspaces/workspace-purge.ts',
     find: '      this.users.delete(userId);\n',
     replace: '',
     tests: [[SHARES, 'the emptying of deleted workspaces']],
@@ -157,7 +157,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'deleted workspaces taken up in their order',
     promise: PROMISE,
-    file: 'src/domain/workspaces/workspaces.queries.ts',
+    file: 'src/domain/workspaces/workspaces-of-user.ts',
     find: 'ORDER BY place, deleted_at LIMIT $1',
     replace: 'ORDER BY deleted_at LIMIT $1',
     tests: [[SHARES, 'the emptying of deleted workspaces']],
@@ -229,7 +229,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'mail waits in the line of one user',
     promise: 'Work for all users is in the line of none of them.',
-    file: 'src/platform/mail/mail.ts',
+    file: 'src/platform/mail/index.ts',
     find: "requestScope.exit(() => this.log.bestEffort('send mail', () => this.dispatcher.startDue()))",
     replace: "this.log.bestEffort('send mail', () => this.dispatcher.startDue())",
     tests: [[SHARES, 'in the line of none of them']],

@@ -6,7 +6,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Users } from '../../src/domain/auth/index.js';
-import type { Report } from '../../src/operations/admin/report.js';
+import type { Report } from '../../src/operations/admin/with-service.js';
 import { adminReport } from '../kit/admin.js';
 import { adminEnded, type Ended } from '../kit/ended.js';
 import { changedTables, checksums } from '../kit/checksums.js';

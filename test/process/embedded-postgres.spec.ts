@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { lockDataDirectory, startEmbeddedPostgres } from '../../src/platform/database/embedded/index.js';
-import { levelOf, readServerLine } from '../../src/platform/database/embedded/server-log.js';
+import { levelOf, readServerLine } from '../../src/platform/database/embedded/socket-directory.js';
 import { pageFaults, residentBytes } from '../kit/memory.js';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Report } from '../../src/operations/admin/report.js';
+import type { Report } from '../../src/operations/admin/with-service.js';
 import { adminReport } from '../kit/admin.js';
 import {
   createDatabase,

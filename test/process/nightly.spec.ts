@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Report } from '../../src/operations/admin/report.js';
+import type { Report } from '../../src/operations/admin/with-service.js';
 import type { JobRun } from '../../src/platform/jobs/index.js';
 import { adminReport } from '../kit/admin.js';
 import { refusedStart } from '../kit/ended.js';

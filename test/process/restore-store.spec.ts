@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Report } from '../../src/operations/admin/report.js';
+import type { Report } from '../../src/operations/admin/with-service.js';
 import { OperatorError } from '../../src/platform/config/index.js';
 import { adminReport } from '../kit/admin.js';
 import {

@@ -10,16 +10,15 @@ import { Client } from 'pg';
 import { verifyBackup } from '../../src/operations/admin/verify-backup.js';
 import { Database } from '../../src/platform/database/index.js';
 import { diskSpace } from '../../src/platform/storage/index.js';
-import type { Report } from '../../src/operations/admin/report.js';
-import { adminProgramFor } from '../../src/operations/backup/admin-process.js';
-import { BackupSchedule, LOOK_AGAIN } from '../../src/operations/backup/backup-schedule.js';
+import type { Report } from '../../src/operations/admin/with-service.js';
+import { adminProgramFor, BackupSchedule, LOOK_AGAIN } from '../../src/operations/backup/backup-schedule.js';
 import { BlobFiles } from '../../src/operations/backup/blob-files.js';
-import { DirectoryParts } from '../../src/operations/backup/directory-parts.js';
+import { DirectoryParts } from '../../src/operations/backup/backup-directory.js';
 import { Backups, BackupTimes, onTrialDatabase } from '../../src/operations/backup/index.js';
-import { TrialCheck } from '../../src/operations/backup/trial-check.js';
-import { Doctor, type Finding } from '../../src/platform/doctor/index.js';
+import { TrialCheck } from '../../src/operations/backup/trial-database.js';
+import { Doctor, type Finding } from '../../src/platform/doctor.js';
 import { type JobRun, JobRuns } from '../../src/platform/jobs/index.js';
-import { KillSwitch } from '../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../src/platform/kill-switch.js';
 import { adminReport } from '../kit/admin.js';
 import { ROOT } from '../kit/deployment.js';
 import { Exposition } from '../kit/exposition.js';
@@ -486,7 +485,7 @@ describe('a directory that cannot be written', () => {
 it('the build has the program that makes it, bundled and not', () => {
   const from = (file: string): string => adminProgramFor(pathToFileURL(join(ROOT, file)).href);
   expect(from('dist/service/main.js')).toBe(join(ROOT, ADMIN)); // the parts of the bundle lie side by side
-  expect(from('dist/src/operations/backup/admin-process.js')).toBe(join(ROOT, 'dist/src/operations/admin/main.js'));
+  expect(from('dist/src/operations/backup/backup-schedule.js')).toBe(join(ROOT, 'dist/src/operations/admin/main.js'));
 });
 
 it('without BACKUP_DIR there is no schedule, and the commands say so', async () => {

@@ -209,7 +209,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     for (const name of ['', 'a0']) await chmod(join(workspace, name), 0o777);
     await chmod(join(workspace, 'a0/00000000-0000-0000-0000-0000000000a0'), 0o644);
     const look = (): string => {
-      const script = `import(${JSON.stringify(join(ROOT, 'dist/src/platform/storage/unusable-blobs.js'))})
+      const script = `import(${JSON.stringify(join(ROOT, 'dist/src/platform/storage/bytes-check.js'))})
         .then(({ expectUsable }) => expectUsable(${JSON.stringify(blobs)}))
         .then(() => console.log('usable'), ({ name, message }) => console.log(name + ': ' + message));`;
       const user = IS_ROOT ? { uid: 65534, gid: 65534 } : {};

@@ -1,14 +1,119 @@
-import { Injectable } from '@nestjs/common';
-import { IsNull } from 'typeorm';
-import { type Acting, AuditLog } from '../auth/audit/index.js';
-import { AccessToken, Invitation, lockOwnUser, TOKEN_REVOKED, UserEntity } from '../auth/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Controller, Delete, Injectable, Req } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsString } from 'class-validator';
+import type { FastifyRequest } from 'fastify';
+import { Column, Entity, IsNull, MoreThan, PrimaryGeneratedColumn, Repository } from 'typeorm';
+import { CurrentPrincipal, Interactive, type Principal } from '../../access/index.js';
+import { Documented, json, OK } from '../../platform/api-docs/index.js';
+import { CoalescingRunner } from '../../platform/async.js';
+import { Clock } from '../../platform/clock.js';
 import { Database, type Tx } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
-import { BadRequest, Unauthorized } from '../../platform/http/index.js';
+import { BadRequest, JsonBody, Unauthorized } from '../../platform/http/index.js';
+import { Log, requestScope } from '../../platform/log.js';
+import { type Acting, AuditLog, byUser } from '../auth/audit/index.js';
+import {
+  AccessToken,
+  Invitation,
+  lockOwnUser,
+  RecentSignIn,
+  TOKEN_REVOKED,
+  UserEntity,
+} from '../auth/index.js';
+import { PaymentProvider, ProviderRefusal } from '../billing/index.js';
 import { WorkspaceDeletion } from '../workspaces/index.js';
 import { accountStatements } from './accounts.queries.js';
-import { CancellationOutbox } from './cancellation-outbox.js';
+
+/** A cancellation that the payment provider has not yet received, for a deleted account. At least one id is set. */
+@Entity('owed_cancellations')
+export class OwedCancellation {
+  @PrimaryGeneratedColumn('identity', { generatedIdentity: 'ALWAYS', type: 'bigint' })
+  id: number;
+
+  @Column('text', { nullable: true })
+  customerId: string | null;
+
+  @Column('text', { nullable: true })
+  subscriptionId: string | null;
+
+  @Column('timestamptz')
+  since: Date;
+}
+
+const BATCH = 100;
+
+/** After this many consecutive outages of the provider, the remaining requests would fail too. */
+const GIVE_UP_AFTER = 5;
+
+/**
+ * Subscriptions of deleted accounts that must still be cancelled at the payment provider. Deleting an account does not wait for
+ * it: failures are retried every night until the provider has confirmed.
+ */
+@Injectable()
+export class CancellationOutbox {
+  private readonly passes = new CoalescingRunner(async () => {
+    await requestScope.exit(() => this.log.bestEffort('cancel at the payment provider', () => this.settle()));
+  });
+  private lastPass: Promise<void> | undefined;
+
+  constructor(
+    @InjectRepository(OwedCancellation) private readonly owed: Repository<OwedCancellation>,
+    private readonly provider: PaymentProvider,
+    private readonly log: Log,
+  ) {}
+
+  /**
+   * Starts a pass without waiting for it. Runs one pass at a time, so that many accounts deleted at once do not cause duplicate
+   * requests.
+   */
+  settleSoon(): void {
+    this.lastPass = this.passes.run();
+  }
+
+  /** Resolves when the pass that `settleSoon` started has ended. */
+  async settled(): Promise<void> {
+    await this.lastPass;
+  }
+
+  /** Processes all owed cancellations; without a provider they stay. Concurrent calls are harmless. */
+  async settle(signal?: AbortSignal): Promise<{ cancelled: number; failed: number }> {
+    const counts = { cancelled: 0, failed: 0 };
+    if (!this.provider.isConfigured) return counts;
+    let outages = 0;
+    for await (const owed of this.all()) {
+      if (signal?.aborted || outages === GIVE_UP_AFTER) break;
+      const refusal = await this.settleOne(owed);
+      if (refusal) counts.failed++;
+      else counts.cancelled++;
+      outages = refusal?.isOutage ? outages + 1 : 0;
+    }
+    return counts;
+  }
+
+  private async settleOne(owed: OwedCancellation): Promise<ProviderRefusal | undefined> {
+    try {
+      await this.provider.cancelAndDeleteCustomer(owed);
+    } catch (err) {
+      if (!(err instanceof ProviderRefusal)) throw err;
+      this.log.warn({ err }, 'could not cancel at the payment provider; it is retried every night');
+      return err;
+    }
+    await this.owed.delete({ id: owed.id });
+    return undefined;
+  }
+
+  private async *all(): AsyncGenerator<OwedCancellation, void> {
+    for (let above: number | undefined = 0; above !== undefined;) {
+      const page: OwedCancellation[] = await this.owed.find({
+        where: { id: MoreThan(above) },
+        order: { id: 'ASC' },
+        take: BATCH,
+      });
+      yield* page;
+      above = page.at(-1)?.id;
+    }
+  }
+}
 
 /** What must be announced after an account is deleted. */
 interface Gone {
@@ -68,5 +173,48 @@ export class AccountDeletion {
     await this.audit.anonymize({ userId, email: user.email }, tx);
     await this.audit.record({ action: 'account.deleted', userId, ...by }, tx);
     return { workspaces: [...early, ...late], tokenIds: tokens.map(({ id }) => id) };
+  }
+}
+
+class DeleteAccountRequest {
+  /** The account's own email address, so that nobody deletes it by accident. */
+  @IsString({ message: 'confirm must be the email address of the account' })
+  confirm: string;
+}
+
+const ACCOUNT_DOCS = {
+  tag: 'Account',
+  operations: {
+    delete: {
+      id: 'auth.deleteMe',
+      summary: 'Delete the account and all its data',
+      description: 'Deletes its workspaces, files, assets, devices and tokens too. This cannot be undone.',
+      answers: {
+        200: json('the account is deleted', OK),
+        403: 'the user last signed in more than ten minutes ago, or the token is not a JWT of a session',
+      },
+    },
+  },
+} as const;
+
+/** Extension of the contract: users can delete their account with all their data. */
+@Controller('api/v1/auth/me')
+@Documented(ACCOUNT_DOCS)
+@Interactive()
+export class AccountController {
+  constructor(
+    private readonly accountDeletion: AccountDeletion,
+    private readonly recentSignIn: RecentSignIn,
+  ) {}
+
+  @Delete()
+  async delete(
+    @CurrentPrincipal() principal: Principal,
+    @JsonBody() { confirm }: DeleteAccountRequest,
+    @Req() request: FastifyRequest,
+  ): Promise<{ ok: true }> {
+    this.recentSignIn.require(principal);
+    await this.accountDeletion.delete(principal.userId, confirm, byUser(request));
+    return { ok: true };
   }
 }

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type BlobLocation, type BlobReference, BlobUpkeep } from '../../platform/storage/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database, type Tx } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
 import { Conflict, NotFound } from '../../platform/http/index.js';
-import { Log, requestScope } from '../../platform/log/index.js';
+import { Log, requestScope } from '../../platform/log.js';
 import { ASSETS } from '../workspaces/index.js';
-import { Asset } from './asset.entity.js';
+import { Asset, lockWorkspace, lockWorkspaceForPurge } from './asset-uploads.js';
 import { assetStatements } from './assets.queries.js';
-import { lockWorkspace, lockWorkspaceForPurge } from './asset-uploads.js';
 import { release } from './storage-quota.js';
 
 const PAGE = 1000;

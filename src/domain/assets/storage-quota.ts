@@ -1,13 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
-import { Subscriptions } from '../billing/index.js';
+import { Column, Entity, PrimaryColumn, type Repository } from 'typeorm';
 import { Configuration } from '../../platform/config/index.js';
 import { Database, type Tx } from '../../platform/database/index.js';
-import type { Examination, Finding } from '../../platform/doctor/index.js';
+import type { Examination, Finding } from '../../platform/doctor.js';
 import { InsufficientStorage } from '../../platform/http/index.js';
+import { Subscriptions } from '../billing/index.js';
 import { quotaStatements } from './assets.queries.js';
-import { StorageAccount } from './storage-account.entity.js';
+
+/** The storage that the assets of an account use. An account without a row uses none. */
+@Entity('storage_accounts')
+export class StorageAccount {
+  @PrimaryColumn('uuid')
+  userId: string;
+
+  @Column('bigint', { default: 0 })
+  usedBytes: number;
+
+  /** Beyond the allowance of the plan. */
+  @Column('bigint', { default: 0 })
+  addonBytes: number;
+
+  /** Whether uploads are refused. */
+  @Column('boolean', { default: false })
+  locked: boolean;
+}
 
 /** The stored state of an account, without its plan. */
 type Account = Readonly<Pick<StorageAccount, 'usedBytes' | 'addonBytes' | 'locked'>>;

@@ -1,16 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import type { Tx } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
-import { AuthAccount, credentialOf } from './auth-account.entity.js';
-import { AuthSession } from './auth-session.entity.js';
-import { AuthVerification } from './auth-verification.entity.js';
+import { AuthAccount, AuthSession, AuthVerification, credentialOf } from './auth.entities.js';
 import { accessTokenStatements, factorStatements, sessionStatements } from './auth.queries.js';
 import { endPendingSignIns } from './factors/index.js';
 import { revokeLinks } from './mail-links.js';
 import { Passkey } from './passkeys/index.js';
-import { TOKEN_REVOKED } from './token-secrets.js';
+import { TOKEN_REVOKED } from './pat-verifier.js';
 
 /** What becomes of credentials: `asked` ends them if the user wishes so. */
 type Fate = 'ends' | 'stays' | 'asked';

@@ -2,14 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type FindOptionsWhere, MoreThan, Repository } from 'typeorm';
 import { AccountSuspended, BearerAuthenticator, type Principal } from '../../access/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database, type Tx } from '../../platform/database/index.js';
 import { Unauthorized } from '../../platform/http/index.js';
-import { AuthSession } from './auth-session.entity.js';
+import { AuthSession } from './auth.entities.js';
 import { userStatements } from './auth.queries.js';
 import { EndedSessions, SessionEnded } from './ended-sessions.js';
-import { JwtVerifier } from './jwt-verifier.js';
-import { KeySet } from './key-set.js';
+import { JwtVerifier, KeySet } from './jwt-verifier.js';
 import { PatVerifier } from './pat-verifier.js';
 
 /** A token that was verified less than this long ago is not checked again, so a revocation takes effect within five seconds. */

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { randomBytes } from 'node:crypto';
 import { Repository } from 'typeorm';
-import { AuthAccount, passwordHashOf } from './auth-account.entity.js';
+import { Database, type Tx } from '../../platform/database/index.js';
+import { lockUser } from './account-fields.js';
+import { addressOf, AuthAccount, hasPassword, passwordHashOf, UserEntity } from './auth.entities.js';
 import { PasswordHasher } from './password-hasher.js';
 import { WrongPasswords } from './wrong-passwords.js';
 
@@ -49,5 +52,89 @@ export class CurrentPassword {
     if (isRight) return { hash };
     await this.wrongPasswords.noteWrong(user.email); // the same password could be tried at sign-in
     return 'INVALID_PASSWORD';
+  }
+}
+
+/** Settings of the identity handler that pages and documents mention. */
+export const ONE_TIME_TOKEN_MINUTES = 3;
+export const JWT_MINUTES = 15;
+export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
+
+/** Why a password cannot be chosen; uses the identity library's codes where it has them. */
+export type PasswordFault = 'PASSWORD_TOO_SHORT' | 'PASSWORD_TOO_LONG' | 'PASSWORD_TOO_COMMON';
+
+export const PASSWORD_FAULTS: Readonly<Record<PasswordFault, string>> = {
+  PASSWORD_TOO_SHORT: `The password must have at least ${PASSWORD_LENGTH.min} characters.`,
+  PASSWORD_TOO_LONG: `The password must have at most ${PASSWORD_LENGTH.max} characters.`,
+  PASSWORD_TOO_COMMON: 'This password is too common. Choose another.',
+};
+
+/** Generates 120 random bits in characters that can be typed. */
+export const generatePassword = (): string => randomBytes(15).toString('base64url');
+
+let common: Promise<ReadonlySet<string>> | undefined;
+
+/**
+ * What is wrong with a new password, if anything. Only for new passwords: passwords chosen under earlier rules stay valid.
+ * Whether a password is common does not depend on case.
+ */
+export async function faultOfPassword(password: string): Promise<PasswordFault | undefined> {
+  if (password.length < PASSWORD_LENGTH.min) return 'PASSWORD_TOO_SHORT';
+  if (password.length > PASSWORD_LENGTH.max) return 'PASSWORD_TOO_LONG';
+  common ??= commonPasswords();
+  return (await common).has(password.normalize('NFKC').toLowerCase()) ? 'PASSWORD_TOO_COMMON' : undefined;
+}
+
+/** The 1,500 of the 49,000 most common passwords that are long enough to be chosen. Loaded at the first check. */
+async function commonPasswords(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  const all = dictionary['passwords-common'];
+  return new Set(all.filter(({ length }) => length >= PASSWORD_LENGTH.min));
+}
+
+/** How somebody who has opened a link in a mail shows that the account is theirs. */
+export interface AccountClaim {
+  readonly password: string;
+  /** The user who is signed in with the browser, if any. */
+  readonly signedInUserId?: string | undefined;
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+export type ProofFault = CurrentPasswordFault | 'INVALID_TOKEN';
+
+/**
+ * A link in a mail shows that somebody has the mailbox, not that the account is theirs: anybody can make an account with another
+ * person's address, and that person would confirm it for a stranger, who knows its password.
+ */
+@Injectable()
+export class AccountProof {
+  constructor(
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
+    private readonly database: Database,
+    private readonly currentPassword: CurrentPassword,
+  ) {}
+
+  /**
+   * Runs `work` under the user's lock if the password is that of the account. The password may have been changed since it was
+   * checked; it is compared again under the lock. `work` returns whether the link worked.
+   * @throws TooManyRequests after too many wrong passwords, HashingBusy
+   */
+  async during(
+    userId: string,
+    { password, ip }: AccountClaim,
+    work: (tx: Tx) => Promise<boolean>,
+  ): Promise<ProofFault | undefined> {
+    const email = await addressOf(this.users, userId);
+    if (email === undefined) return 'INVALID_TOKEN';
+    const claim = { user: { id: userId, email }, password, ip };
+    const checked = await this.currentPassword.counted(userId, () => this.currentPassword.check(claim));
+    if (typeof checked === 'string') return checked;
+    return this.database.transaction(async (tx) => {
+      if (!(await lockUser(tx, userId))) return 'INVALID_TOKEN';
+      const accounts = tx.manager.getRepository(AuthAccount);
+      if (!(await hasPassword(accounts, userId, [checked.hash]))) return 'INVALID_PASSWORD';
+      return (await work(tx)) ? undefined : 'INVALID_TOKEN';
+    });
   }
 }

@@ -14,13 +14,13 @@ import { AuditLog, byUser } from './audit/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { addressKey, Forbidden, IsName, JsonBody } from '../../platform/http/index.js';
-import { KillSwitch, OpenWhenReadOnly } from '../../platform/kill-switch/index.js';
+import { KillSwitch, OpenWhenReadOnly } from '../../platform/kill-switch.js';
 import { RateLimiter } from '../../platform/limits/index.js';
-import { DEV_LOGIN_DOCS } from './auth.docs.js';
-import { IsEmailAddress } from './email-address.js';
+import { DEV_LOGIN_DOCS } from './me.controller.js';
+import { IsEmailAddress } from './account-fields.js';
 import { SecondFactors } from './factors/index.js';
-import { equalSecrets } from './token-secrets.js';
-import type { UserEntity } from './user.entity.js';
+import { equalSecrets } from './pat-verifier.js';
+import type { UserEntity } from './auth.entities.js';
 import { Users } from './users.js';
 
 const TRIES_PER_MINUTE = 10;

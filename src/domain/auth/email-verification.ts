@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
-import { AuditLog } from './audit/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Configuration } from '../../platform/config/index.js';
+import { Database, type Tx } from '../../platform/database/index.js';
 import { Mail, type Prepared, type QueuedMail } from '../../platform/mail/index.js';
-import { type AccountClaim, AccountProof, type ProofFault } from './account-proof.js';
-import { MailLimit } from './mail-limit.js';
-import { type LinkTarget, MailLinks } from './mail-links.js';
-import { UserEntity } from './user.entity.js';
+import { AccessEndings } from './access-endings.js';
+import { lockUser } from './account-fields.js';
+import { AuditLog } from './audit/index.js';
+import { addressOf, UserEntity } from './auth.entities.js';
+import { userStatements } from './auth.queries.js';
+import { type AccountClaim, AccountProof, type ProofFault } from './current-password.js';
+import { type LinkTarget, MailLimit, MailLinks } from './mail-links.js';
 
-const LINK = { path: '/account/verify', lifeMs: 24 * 60 * 60_000 };
+const VERIFICATION_LINK = { path: '/account/verify', lifeMs: 24 * 60 * 60_000 };
 
 /** The addresses of new accounts, confirmed by a link in a mail. Accounts that somebody else has made count as confirmed. */
 @Injectable()
@@ -85,7 +89,94 @@ export class EmailVerification {
     const user = await this.users.findOneBy({ email: queued.to.toLowerCase(), ...unverified });
     if (!user) return undefined;
     const { id: userId, email } = user;
-    const parameters = await this.links.issue(queued, 'verify-email', { userId, email }, LINK);
+    const parameters = await this.links.issue(queued, 'verify-email', { userId, email }, VERIFICATION_LINK);
     return parameters && { to: email, template: 'verify-email', parameters };
+  }
+}
+
+const CHANGE_LINK = { path: '/account/new-address', lifeMs: 24 * 60 * 60_000 };
+
+/** The parts that a link's mail and its use need. */
+@Injectable()
+export class EmailLinks {
+  constructor(
+    readonly mail: Mail,
+    readonly limit: MailLimit,
+    readonly links: MailLinks,
+    readonly proof: AccountProof,
+  ) {}
+}
+
+/** Another email address for an account: confirmed by a link at the new one, told at the old one. */
+@Injectable()
+export class EmailChange {
+  constructor(
+    @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
+    private readonly database: Database,
+    private readonly parts: EmailLinks,
+    private readonly endings: AccessEndings,
+    private readonly audit: AuditLog,
+    private readonly clock: Clock,
+    private readonly configuration: Configuration,
+  ) {
+    parts.mail.prepare('change-email', (queued) => this.prepare(queued));
+  }
+
+  /**
+   * Has a link sent to the new address; the newest replaces earlier ones. An address that has an account is treated the same, and its
+   * owner is told by mail. @throws TooManyRequests
+   */
+  async request(userId: string, email: string, ip: string): Promise<void> {
+    await this.parts.limit.count('change-email', email, ip);
+    await this.parts.mail.queue({ template: 'change-email', to: email.toLowerCase(), userId });
+  }
+
+  /** The account and the new address that a link confirms; undefined when the link does not work. Does not use it. */
+  find(token: string): Promise<LinkTarget | undefined> {
+    return this.parts.links.find('change-email', token);
+  }
+
+  /**
+   * Uses a link, if the account is the claimant's: it has the new address from then on. A browser that is signed in to the account
+   * needs no password, which the account may not have. Returns what is wrong, if anything. @throws as `AccountProof.during`
+   */
+  async confirm(token: string, claim: AccountClaim): Promise<ProofFault | undefined> {
+    const target = await this.parts.links.find('change-email', token);
+    if (!target) return 'INVALID_TOKEN';
+    const { userId } = target;
+    const change = (tx: Tx): Promise<boolean> => this.change(tx, userId, token, claim);
+    if (claim.signedInUserId !== userId) return this.parts.proof.during(userId, claim, change);
+    return (await this.database.transaction(change)) ? undefined : 'INVALID_TOKEN';
+  }
+
+  private async change(
+    tx: Tx,
+    userId: string,
+    token: string,
+    { ip, userAgent }: AccountClaim,
+  ): Promise<boolean> {
+    const now = this.clock.now();
+    if (!(await lockUser(tx, userId))) return false;
+    const before = await addressOf(tx.manager.getRepository(UserEntity), userId);
+    const used = await this.parts.links.use(tx, 'change-email', token);
+    if (before === undefined || !used) return false;
+    if ((await tx.run(userStatements.changeAddress, [userId, used.email, now])).length === 0) return false;
+    await this.endings.end(tx, userId, 'email-changed'); // links at the old address must not open the account
+    await this.audit.record({ action: 'email.changed', userId, actor: 'user', ip, userAgent }, tx);
+    const parameters = { at: now.toISOString() };
+    await this.parts.mail.queue({ template: 'email-changed', to: before, userId, parameters }, tx);
+    return true;
+  }
+
+  private async prepare(queued: QueuedMail): Promise<Prepared | undefined> {
+    const { to: email, userId } = queued;
+    const owner = await this.users.findOneBy({ email });
+    if (userId === null || owner?.id === userId) return undefined;
+    if (owner) {
+      const parameters = { link: `${this.configuration.publicUrl}/account` };
+      return { to: email, template: 'address-taken', parameters };
+    }
+    const parameters = await this.parts.links.issue(queued, 'change-email', { userId, email }, CHANGE_LINK);
+    return parameters && { to: email, template: 'change-email', parameters };
   }
 }

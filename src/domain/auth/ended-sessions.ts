@@ -1,11 +1,11 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/index.js';
 import { Unauthorized } from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
+import { Log } from '../../platform/log.js';
 import { sessionStatements } from './auth.queries.js';
-import { JWT_MINUTES } from './password-policy.js';
+import { JWT_MINUTES } from './current-password.js';
 
 /** An ended session is known everywhere within five seconds, also when one read fails, or waits for a dead connection. */
 const EVERY_MS = 2_000;

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, MoreThan } from 'typeorm';
 import { type Acting, AuditLog, BY_OPERATOR } from './audit/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { AccessEndings } from './access-endings.js';
-import { AuthSession } from './auth-session.entity.js';
+import { AuthSession } from './auth.entities.js';
 import { SecondFactor } from './factors/index.js';
-import { lockUser } from './lock-user.js';
+import { lockUser } from './account-fields.js';
 import { Passkey } from './passkeys/index.js';
 
 /** What a reset removes. */

@@ -11,7 +11,7 @@ import {
   URL_TEXT,
 } from '../../platform/api-docs/index.js';
 import { MAX_IMAGE_LENGTH } from './account-fields.js';
-import type { IdentityActionName } from './identity-actions.js';
+import type { IdentityActionName } from './identity-request.js';
 import { FACTOR_DOCS } from './factors/factor.docs.js';
 import {
   OF_POST,
@@ -22,9 +22,9 @@ import {
   USER,
   WAITS_FOR_FACTOR,
   WHO,
-} from './identity.schema.js';
+} from './identity.js';
 import { PASSKEY_DOCS } from './passkeys/passkey.docs.js';
-import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
+import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './current-password.js';
 
 const credentials = (names: readonly string[]): OperationDocs['body'] => ({
   type: 'application/json',

@@ -1,25 +1,23 @@
-import type { FactoryProvider } from '@nestjs/common';
+import { type FactoryProvider, Inject, Injectable } from '@nestjs/common';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
+import { AccountSuspended } from '../../access/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Configuration, keptSecret } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
 import { Database, underStartLock } from '../../platform/database/index.js';
 import { Forbidden } from '../../platform/http/index.js';
 import { Queues } from '../../platform/limits/index.js';
-import { Log } from '../../platform/log/index.js';
-import { AuthSession } from './auth-session.entity.js';
+import { Log } from '../../platform/log.js';
+import { AuthSession, UserEntity } from './auth.entities.js';
+import { EmailVerification } from './email-verification.js';
 import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
-import { identityRequests, inIdentityRequest } from './identity-request.js';
+import { CLIENT_ADDRESS_HEADER, identityRequests, inIdentityRequest } from './identity-request.js';
 import { createIdentity, type Identity } from './identity.js';
 import { Passkeys } from './passkeys/index.js';
-import { EmailVerification } from './email-verification.js';
 import { PasswordRecovery } from './password-recovery.js';
-import { SessionCap } from './session-cap.js';
 import { IdentityPasswords } from './sign-in-passwords.js';
-import { AccountSuspended } from '../../access/index.js';
-import { UserEntity } from './user.entity.js';
-import { UserSessions } from './user-sessions.js';
+import { SessionCap, UserSessions } from './user-sessions.js';
 
 type Adapter = Awaited<Identity['$context']>['internalAdapter'];
 
@@ -146,3 +144,46 @@ export const provideIdentity: FactoryProvider<Identity> = {
 
 const isExpectedFault = (fault: Error, request: Request): boolean =>
   fault instanceof AccountSuspended && mayBeSuspended(request);
+
+export interface IdentityAnswer<Body> {
+  readonly body: Body;
+  /** The values of the Set-Cookie headers. */
+  readonly cookies: readonly string[];
+}
+
+/** Calls the identity handler in-process as if over HTTP, so that its hooks run and its faults surface as they do for the API. */
+@Injectable()
+export class IdentityClient {
+  constructor(
+    @Inject(IDENTITY) private readonly identity: Identity,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /**
+   * Sends a GET, or a POST when there is a body, from the service's own origin. A POST may be refused; the body says so.
+   * @param ip the address of the client on whose behalf the call is made
+   * @throws when the handler cannot answer
+   */
+  async ask<Body>(
+    action: string,
+    ip: string,
+    headers: Readonly<Record<string, string>>,
+    body?: object,
+  ): Promise<IdentityAnswer<Body>> {
+    const { publicUrl } = this.configuration;
+    const request = new Request(`${publicUrl}/api/auth/${action}`, {
+      headers: {
+        ...headers,
+        [CLIENT_ADDRESS_HEADER]: ip,
+        origin: new URL(publicUrl).origin,
+        'content-type': 'application/json',
+      },
+      ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+    });
+    const answer = await this.identity.handler(request);
+    const isBroken = body === undefined ? !answer.ok : answer.status >= 500;
+    if (isBroken)
+      throw new Error(`the identity handler answered ${answer.status} to ${action.replace(/\?.*/, '')}`);
+    return { body: (await answer.json()) as Body, cookies: answer.headers.getSetCookie() };
+  }
+}

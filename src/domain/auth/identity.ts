@@ -3,25 +3,41 @@ import { APIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins/bearer';
 import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
+import {
+  type AnswerDocs,
+  arrayOf,
+  BOOLEAN,
+  ERROR,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  oneOf,
+  type Schema,
+  STRING,
+  UUID,
+} from '../../platform/api-docs/index.js';
+import type { Clock } from '../../platform/clock.js';
 import { Configuration } from '../../platform/config/index.js';
 import { asName } from '../../platform/http/index.js';
-import type { Clock } from '../../platform/clock/index.js';
-import { type Log, redactUrl } from '../../platform/log/index.js';
-import type { IdentityPasswords } from './sign-in-passwords.js';
-import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
-import { type FactorActions, factorPlugin } from './factors/index.js';
-import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
-import { passwordPlugin } from './password-plugin.js';
-import { sessionCookiePlugin } from './session-cookie-plugin.js';
-import { sessionListPlugin } from './session-list-plugin.js';
-import type { EmailVerification } from './email-verification.js';
+import { type Log, redactUrl } from '../../platform/log.js';
 import { fit } from './account-fields.js';
-import type { PasswordRecovery } from './password-recovery.js';
-import { recoveryPlugin } from './recovery-plugin.js';
-import { LIBRARY_READS_AT_MOST, type SessionCap } from './session-cap.js';
-import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './password-policy.js';
+import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './current-password.js';
+import type { EmailVerification } from './email-verification.js';
+import { type FactorActions, factorPlugin } from './factors/index.js';
 import type { IdentityPool } from './identity-pool.js';
-import type { UserSessions } from './user-sessions.js';
+import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
+import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
+import type { PasswordRecovery } from './password-recovery.js';
+import { type IdentityPasswords, passwordPlugin, recoveryPlugin } from './sign-in-passwords.js';
+import {
+  LIBRARY_READS_AT_MOST,
+  type SessionCap,
+  sessionCookiePlugin,
+  sessionListPlugin,
+  type UserSessions,
+} from './user-sessions.js';
 
 interface IdentityParts {
   readonly identityPool: IdentityPool;
@@ -222,4 +238,79 @@ const TABLES = {
     disableCleanup: true,
     fields: { expiresAt: 'expires_at', ...TIMES },
   },
+};
+
+const TEXT_OR_NULL = nullable(STRING);
+
+type UserKey =
+  'id' | 'name' | 'email' | 'emailVerified' | 'image' | 'createdAt' | 'updatedAt' | 'twoFactorEnabled';
+
+export const USER = named(
+  'IdentityUser',
+  objectOf<Record<UserKey, unknown>>({
+    id: UUID,
+    name: STRING,
+    email: STRING,
+    emailVerified: BOOLEAN,
+    image: TEXT_OR_NULL,
+    createdAt: INSTANT,
+    updatedAt: INSTANT,
+    twoFactorEnabled: BOOLEAN,
+  }),
+);
+
+type SessionKey =
+  'id' | 'userId' | 'token' | 'expiresAt' | 'createdAt' | 'updatedAt' | 'ipAddress' | 'userAgent';
+
+export const SESSION = named(
+  'IdentitySession',
+  objectOf<Record<SessionKey, unknown>>({
+    id: UUID,
+    userId: UUID,
+    token: STRING,
+    expiresAt: INSTANT,
+    createdAt: INSTANT,
+    updatedAt: INSTANT,
+    ipAddress: TEXT_OR_NULL,
+    userAgent: TEXT_OR_NULL,
+  }),
+);
+
+export const WHO = objectOf<Record<'session' | 'user', unknown>>({ session: SESSION, user: USER });
+
+/** The answer to a right password when the account has a second factor. */
+export const WAITS_FOR_FACTOR = named(
+  'SecondFactorNeeded',
+  objectOf<Record<'twoFactorRedirect' | 'twoFactorMethods', unknown>>({
+    twoFactorRedirect: { const: true },
+    twoFactorMethods: arrayOf(oneOf('totp')),
+  }),
+);
+
+/** The handler's own error format, or that of the service, which reads the body first. */
+const REFUSED: Schema = {
+  anyOf: [
+    ERROR,
+    named('IdentityError', {
+      type: 'object',
+      properties: { message: STRING, code: STRING },
+      required: ['message'],
+      additionalProperties: false,
+    }),
+  ],
+};
+
+export const refused = (description: string): AnswerDocs => json(description, REFUSED);
+
+/** Answers that every POST may get. */
+export const OF_POST = {
+  403: refused('the request was sent by another site, or the account is suspended'),
+  413: 'the body is too large',
+} as const;
+
+export const SESSION_NEEDED = { session: 'required' } as const;
+
+export const SESSION_COOKIE = {
+  'Set-Cookie': 'The session cookie, for browsers.',
+  'set-auth-token': 'The signed session token, for apps.',
 };

@@ -1,60 +1,222 @@
-export { AccessToken, liveTokens } from './access-token.entity.js';
-export { Administrators } from './administrators.js';
-export { AuthModule, BearerAuthenticationModule } from './auth.module.js';
-export { BrowserFactors, type CodeRefusal } from './browser-factors.js';
+import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { BearerAuthenticator } from '../../access/index.js';
+import { MailModule } from '../../platform/mail/index.js';
+import { AccessEndings } from './access-endings.js';
+import { Administrators, Suspensions } from './administrators.js';
+import {
+  AccessToken,
+  AuthAccount,
+  AuthSession,
+  AuthVerification,
+  EndedSession,
+  KnownNetwork,
+  MailLink,
+  SigningKey,
+  UserEntity,
+  WrongPassword,
+} from './auth.entities.js';
+import { Authenticator } from './authenticator.js';
+import { BrowserFactors, BrowserSessions } from './browser-sessions.js';
+import { AccountProof, CurrentPassword } from './current-password.js';
+import { DevLoginController, DevLoginGuard } from './dev-login.controller.js';
+import { EmailChange, EmailLinks, EmailVerification } from './email-verification.js';
+import { EndedSessions } from './ended-sessions.js';
+import { FactorReset } from './factor-reset.js';
+import { FactorActions, PendingSignIns, SecondFactor, SecondFactors } from './factors/index.js';
+import { IdentityController } from './identity.controller.js';
+import { IdentityClient, provideIdentity } from './identity.provider.js';
+import { JwtVerifier, KeySet, SigningKeys } from './jwt-verifier.js';
+import { LinkTokens, MailLimit, MailLinks, provideLinkKey } from './mail-links.js';
+import { MeController } from './me.controller.js';
+import { NewSessions } from './new-sessions.js';
+import { Passkey, Passkeys } from './passkeys/index.js';
+import { PasswordHasher } from './password-hasher.js';
+import { PasswordChange, PasswordRecovery, PasswordReset } from './password-recovery.js';
+import { PatVerifier } from './pat-verifier.js';
+import { RecentSignIn } from './recent-sign-in.js';
+import { IdentityPasswords, SignInPasswords } from './sign-in-passwords.js';
+import {
+  LinkedAccounts,
+  Provider,
+  ProviderLinks,
+  ProviderMetadata,
+  ProviderSignIns,
+  SingleSignOn,
+} from './single-sign-on/index.js';
+import { SessionCap, UserSessions } from './user-sessions.js';
+import { Users } from './users.js';
+import { GuessLimit, KnownNetworks, WrongPasswords } from './wrong-passwords.js';
+
 export {
+  AccessToken,
+  AuthSession,
+  Invitation,
+  KnownNetwork,
+  liveTokens,
+  UserEntity,
+} from './auth.entities.js';
+export { Administrators, Suspensions, USER_SUSPENDED } from './administrators.js';
+export {
+  BrowserFactors,
   type BrowserSession,
   BrowserSessions,
   type Client,
+  type CodeRefusal,
   type Refusal,
   type SignedIn,
   type WaitsForFactor,
 } from './browser-sessions.js';
-export { EmailChange } from './email-change.js';
-export { EmailVerification } from './email-verification.js';
+export { EmailChange, EmailVerification } from './email-verification.js';
 export { type FactorCounts, FactorReset } from './factor-reset.js';
 export { type EnteredCode, SecondFactors } from './factors/index.js';
-export { EMAIL_RULE, isEmailAddress, isMailable } from './email-address.js';
-export type { AccountClaim, ProofFault } from './account-proof.js';
-export { ENDINGS, type Ending } from './access-endings.js';
-export { Authenticator, type Lapsed } from './authenticator.js';
-export { AuthSession } from './auth-session.entity.js';
-export { EndedSessions, SessionEnded } from './ended-sessions.js';
-export { Invitation } from './invitation.entity.js';
-export { lockOwnUser } from './lock-user.js';
-export { NO_PASSWORDS } from './identity-actions.js';
-export { GuessLimit } from './guess-limit.js';
-export { KnownNetwork } from './known-network.entity.js';
-export { KNOWN_FOR_MS } from './known-networks.js';
-export { LinkTokens } from './link-tokens.js';
-export { MailLimit } from './mail-limit.js';
-export type { LinkTarget } from './mail-links.js';
-export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys/index.js';
-export { type ChangeFault, PasswordChange } from './password-change.js';
-export type { ScryptCost } from './password-hash.js';
-export { HashingBusy, PasswordCost, PasswordCostModule, PasswordHasher } from './password-hasher.js';
+export { EMAIL_RULE, isEmailAddress, isMailable, lockOwnUser } from './account-fields.js';
 export {
+  type AccountClaim,
+  type CurrentPasswordFault,
   faultOfPassword,
   generatePassword,
   ONE_TIME_TOKEN_MINUTES,
   PASSWORD_FAULTS,
   PASSWORD_LENGTH,
   type PasswordFault,
-} from './password-policy.js';
-export type { CurrentPasswordFault } from './current-password.js';
-export { PasswordRecovery, type RecoveryFault } from './password-recovery.js';
-export { PasswordReset } from './password-reset.js';
+  type ProofFault,
+} from './current-password.js';
+export { ENDINGS, type Ending } from './access-endings.js';
+export { Authenticator, type Lapsed } from './authenticator.js';
+export { EndedSessions, SessionEnded } from './ended-sessions.js';
+export { NO_PASSWORDS } from './identity-request.js';
+export { GuessLimit, HOUR_MS, KNOWN_FOR_MS } from './wrong-passwords.js';
+export { type LinkTarget, LinkTokens, MailLimit } from './mail-links.js';
+export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys/index.js';
+export {
+  type ChangeFault,
+  PasswordChange,
+  PasswordRecovery,
+  PasswordReset,
+  type RecoveryFault,
+} from './password-recovery.js';
+export {
+  HashingBusy,
+  PasswordCost,
+  PasswordCostModule,
+  PasswordHasher,
+  type ScryptCost,
+} from './password-hasher.js';
 export { RecentSignIn } from './recent-sign-in.js';
-export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './token-secrets.js';
-export { SigningKeys } from './signing-keys.js';
+export { equalSecrets, generatePat, hashPat, TOKEN_REVOKED } from './pat-verifier.js';
+export { SigningKeys } from './jwt-verifier.js';
 export {
   type LinkState,
   ProviderLinks,
   SingleSignOn,
   type SingleSignOnRefusal,
 } from './single-sign-on/index.js';
-export { Suspensions, USER_SUSPENDED } from './suspensions.js';
-export { UserEntity } from './user.entity.js';
 export { type ListedSession, MOST_LISTED, UserSessions } from './user-sessions.js';
 export { Users } from './users.js';
-export { HOUR_MS } from './wrong-passwords.js';
+
+const ENTITIES = [
+  AccessToken,
+  AuthAccount,
+  AuthSession,
+  AuthVerification,
+  EndedSession,
+  KnownNetwork,
+  MailLink,
+  Passkey,
+  SecondFactor,
+  SigningKey,
+  UserEntity,
+  WrongPassword,
+];
+
+@Module({
+  imports: [MailModule, TypeOrmModule.forFeature(ENTITIES)],
+  controllers: [IdentityController, DevLoginController, MeController],
+  providers: [
+    AccessEndings,
+    AccountProof,
+    Administrators,
+    Authenticator,
+    BrowserFactors,
+    BrowserSessions,
+    CurrentPassword,
+    DevLoginGuard,
+    EmailChange,
+    EmailLinks,
+    EmailVerification,
+    EndedSessions,
+    FactorActions,
+    FactorReset,
+    GuessLimit,
+    SignInPasswords,
+    IdentityClient,
+    IdentityPasswords,
+    JwtVerifier,
+    KeySet,
+    KnownNetworks,
+    LinkTokens,
+    MailLimit,
+    MailLinks,
+    LinkedAccounts,
+    NewSessions,
+    Passkeys,
+    PasswordChange,
+    PasswordHasher,
+    PasswordRecovery,
+    PasswordReset,
+    PatVerifier,
+    PendingSignIns,
+    provideLinkKey,
+    provideIdentity,
+    Provider,
+    ProviderLinks,
+    ProviderMetadata,
+    ProviderSignIns,
+    RecentSignIn,
+    SecondFactors,
+    SessionCap,
+    SigningKeys,
+    SingleSignOn,
+    Suspensions,
+    Users,
+    UserSessions,
+    WrongPasswords,
+  ],
+  exports: [
+    Administrators,
+    Authenticator,
+    BrowserFactors,
+    BrowserSessions,
+    FactorReset,
+    Passkeys,
+    EmailChange,
+    EmailVerification,
+    EndedSessions,
+    GuessLimit,
+    LinkTokens,
+    MailLimit,
+    PasswordChange,
+    PasswordHasher,
+    PasswordRecovery,
+    PasswordReset,
+    ProviderLinks,
+    RecentSignIn,
+    SecondFactors,
+    SigningKeys,
+    SingleSignOn,
+    Suspensions,
+    Users,
+    UserSessions,
+  ],
+})
+export class AuthModule {}
+
+/** Gives the guards of `access` the port that they authenticate with. */
+@Global()
+@Module({
+  imports: [AuthModule],
+  providers: [{ provide: BearerAuthenticator, useExisting: Authenticator }],
+  exports: [BearerAuthenticator],
+})
+export class BearerAuthenticationModule {}

@@ -1,13 +1,44 @@
-import { Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
+import { type FactoryProvider, Inject, Injectable } from '@nestjs/common';
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import { IsNull, Not } from 'typeorm';
-import { Configuration } from '../../platform/config/index.js';
-import { type QueuedMail, WaitingMail } from '../../platform/mail/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
+import { Configuration, keptSecret } from '../../platform/config/index.js';
 import { Database, type Tx } from '../../platform/database/index.js';
+import { TooManyRequests } from '../../platform/http/index.js';
+import { type QueuedMail, WaitingMail } from '../../platform/mail/index.js';
+import type { Runner } from './audit/index.js';
+import { type LinkPurpose, MailLink } from './auth.entities.js';
 import { mailLinkStatements } from './auth.queries.js';
-import { LinkTokens } from './link-tokens.js';
-import { type LinkPurpose, MailLink } from './mail-link.entity.js';
+import { GuessLimit, WrongPasswords } from './wrong-passwords.js';
+
+export const LINK_KEY = Symbol('LINK_KEY');
+
+export const provideLinkKey: FactoryProvider<Buffer> = {
+  provide: LINK_KEY,
+  inject: [Configuration],
+  useFactory: async ({ authSecret, dataDir }: Configuration) =>
+    Buffer.from(
+      hkdfSync('sha256', authSecret ?? (await keptSecret(dataDir, 'auth-secret')), '', 'mail-links', 32),
+    ),
+};
+
+/**
+ * Tokens of links in mails, derived from a secret of the service. Whoever has the database but not the secret can make none, and
+ * each attempt at a mail has the same.
+ */
+@Injectable()
+export class LinkTokens {
+  constructor(@Inject(LINK_KEY) private readonly key: Buffer) {}
+
+  /**
+   * 43 characters of base64url.
+   * @param purpose what the link does; a constant without `|`
+   * @param subject what it is about, unique within the purpose
+   */
+  of(purpose: string, subject: string): string {
+    return createHmac('sha256', this.key).update(`${purpose}|${subject}`).digest('base64url');
+  }
+}
 
 /** The account that a link belongs to, and the address that it was sent to. */
 export interface LinkTarget {
@@ -73,3 +104,33 @@ export async function revokeLinks(tx: Tx, userId: string, now: Date, except?: Li
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/** Limits mails that callers without a session can have sent. The same holds for addresses without an account. */
+@Injectable()
+export class MailLimit {
+  constructor(
+    private readonly guessLimit: GuessLimit,
+    private readonly wrongPasswords: WrongPasswords,
+  ) {}
+
+  /**
+   * Counts a request for a mail.
+   * @param action distinguishes the counts of different mails
+   * @throws TooManyRequests as `GuessLimit.count`, and after five mails an hour to the address
+   */
+  async count(action: string, email: string, ip: string): Promise<void> {
+    await this.guessLimit.count(action, ip);
+    await this.wrongPasswords.countMail(`${action}:${email.toLowerCase()}`);
+  }
+
+  /** Counts a mail that nobody has asked for by its address. Returns false, and throws nothing, after five an hour to it. */
+  async hasRoom(kind: string, email: string, run?: Runner): Promise<boolean> {
+    try {
+      await this.wrongPasswords.countMail(`${kind}:${email.toLowerCase()}`, run);
+      return true;
+    } catch (error) {
+      if (error instanceof TooManyRequests) return false;
+      throw error;
+    }
+  }
+}

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { AuthVerification } from './auth-verification.entity.js';
+import { AuthVerification } from './auth.entities.js';
 import { type Client, MAX_USER_AGENT, type SignedIn, type WaitsForFactor } from './browser-sessions.js';
 import { endPendingSignIns, SecondFactors } from './factors/index.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
-import { KnownNetworks } from './known-networks.js';
-import { SESSION_TOKEN_HEADER, USER_ID_HEADER } from './session-cookie-plugin.js';
+import { KnownNetworks } from './wrong-passwords.js';
+import { SESSION_TOKEN_HEADER, USER_ID_HEADER } from './user-sessions.js';
 
 /** A user who has been identified. */
 export interface Identification {

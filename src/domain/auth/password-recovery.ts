@@ -1,15 +1,92 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, Repository } from 'typeorm';
-import { Mail, type Prepared, type QueuedMail } from '../../platform/mail/index.js';
+import { IsNull, MoreThan, Repository } from 'typeorm';
+import { Clock } from '../../platform/clock.js';
 import { Database, type Tx } from '../../platform/database/index.js';
-import { AccessEndings, type Ended } from './access-endings.js';
-import { lockUser } from './lock-user.js';
-import { MailLimit } from './mail-limit.js';
-import { MailLinks } from './mail-links.js';
-import { faultOfPassword, type PasswordFault } from './password-policy.js';
-import { PasswordReset } from './password-reset.js';
-import { UserEntity } from './user.entity.js';
+import { NotFound, Unauthorized } from '../../platform/http/index.js';
+import { Mail, type Prepared, type QueuedMail } from '../../platform/mail/index.js';
+import { AccessEndings, type Ended, type Ending } from './access-endings.js';
+import { lockOwnUser, lockUser } from './account-fields.js';
+import { type Acting, type AuditDetails, AuditLog, BY_OPERATOR } from './audit/index.js';
+import { AuthAccount, AuthSession, credentialOf, UserEntity } from './auth.entities.js';
+import {
+  CurrentPassword,
+  type CurrentPasswordFault,
+  faultOfPassword,
+  type PasswordFault,
+} from './current-password.js';
+import { MailLimit, MailLinks } from './mail-links.js';
+import { OPERATOR, PasswordHasher } from './password-hasher.js';
+
+interface ResetByUser {
+  readonly ending: Ending;
+  readonly revokesAccessTokens: boolean;
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+/** A new password for a user who cannot sign in with the current one. */
+@Injectable()
+export class PasswordReset {
+  constructor(
+    private readonly hasher: PasswordHasher,
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly audit: AuditLog,
+    private readonly endings: AccessEndings,
+  ) {}
+
+  /**
+   * Sets the password, also for a user without one, and ends what `ENDINGS` says, atomically: every session, no access token.
+   * Returns how many sessions were live. @throws NotFound
+   */
+  async run(userId: string, password: string, by: Acting = BY_OPERATOR): Promise<number> {
+    const hash = await this.hash(password, OPERATOR);
+    return this.database.transaction(async (tx) => {
+      // Without the lock, two concurrent resets would each add a password; it also keeps sessions of this user from beginning.
+      if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
+      await this.audit.record({ action: 'password.reset', userId, ...by }, tx);
+      await this.put(tx, userId, hash);
+      return (await this.endings.end(tx, userId, 'password-reset-by-operator')).sessions;
+    });
+  }
+
+  /** Hashes a new password, before the transaction that sets it. @throws HashingBusy */
+  hash(password: string, ip: string): Promise<string> {
+    return this.hasher.hash(password, ip);
+  }
+
+  /**
+   * Sets the password on behalf of the user, by a link. The user must be locked. Announce what it returns after the commit.
+   * @param ending why it is set, and so what ends
+   */
+  async replace(
+    tx: Tx,
+    userId: string,
+    hash: string,
+    { ending, revokesAccessTokens, ip, userAgent }: ResetByUser,
+  ): Promise<Ended> {
+    const ended = await this.endings.end(tx, userId, ending, { revokesAccessTokens });
+    await this.put(tx, userId, hash);
+    await this.audit.record({ action: 'password.reset', userId, actor: 'user', ip, userAgent }, tx);
+    return ended;
+  }
+
+  private async put(tx: Tx, userId: string, hash: string): Promise<void> {
+    // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
+    const accounts = tx.manager.getRepository(AuthAccount);
+    const now = this.clock.now();
+    await accounts.delete(credentialOf(userId));
+    const stamps = { createdAt: now, updatedAt: now };
+    await accounts.insert({ ...credentialOf(userId), accountId: userId, password: hash, ...stamps });
+  }
+
+  /** How many sessions `run` would end. */
+  preview(userId: string): Promise<number> {
+    return this.sessions.countBy({ userId, expiresAt: MoreThan(this.clock.now()) });
+  }
+}
 
 const LINK = { path: '/account/reset', lifeMs: 30 * 60_000 };
 
@@ -102,5 +179,87 @@ export class PasswordRecovery {
     const { id: userId, email } = user;
     const parameters = await this.links.issue(queued, 'reset-password', { userId, email }, LINK);
     return parameters && { to: email, template: 'reset-password', parameters };
+  }
+}
+
+/** A user's request to change the password. */
+export interface Change {
+  readonly user: { readonly id: string; readonly email: string };
+  /** The session that makes the request; it continues. */
+  readonly sessionId: string;
+  readonly currentPassword: string;
+  readonly newPassword: string;
+  readonly ip: string;
+  readonly userAgent: string;
+  /** A new secret for the session that replaces the current one, or null. */
+  readonly newSessionToken: string | null;
+  /** Whether the user's personal access tokens end as well. */
+  readonly revokesAccessTokens: boolean;
+}
+
+export type ChangeFault = PasswordFault | CurrentPasswordFault;
+
+/** A hash is renewed at most once, so an attempt that loses to a renewal succeeds with the new hash. */
+const ATTEMPTS = 2;
+
+/** Password changes by somebody who knows the current password. */
+@Injectable()
+export class PasswordChange {
+  constructor(
+    private readonly database: Database,
+    private readonly hasher: PasswordHasher,
+    private readonly currentPassword: CurrentPassword,
+    private readonly audit: AuditLog,
+    private readonly clock: Clock,
+    private readonly endings: AccessEndings,
+  ) {}
+
+  /**
+   * Changes the password and ends what `ENDINGS` says, atomically: this session continues with another id. Returns what is wrong,
+   * if anything.
+   * @throws Unauthorized when the session has ended, TooManyRequests after too many wrong passwords, ServiceUnavailable
+   */
+  async run(change: Change): Promise<ChangeFault | undefined> {
+    const { user, newPassword } = change;
+    const fault = await faultOfPassword(newPassword);
+    if (fault) return fault;
+    return this.currentPassword.counted(user.id, () => this.attempt(change));
+  }
+
+  private async attempt(change: Change): Promise<ChangeFault | undefined> {
+    const { user, currentPassword, newPassword, ip } = change;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const checked = await this.currentPassword.check({ user, password: currentPassword, ip });
+      if (typeof checked === 'string') return checked;
+      const newHash = await this.hasher.hash(newPassword, ip);
+      if (await this.replace(change, checked.hash, newHash)) return undefined;
+    }
+    return 'INVALID_PASSWORD'; // a concurrent request has changed it
+  }
+
+  /** Returns false, and changes nothing, when the old hash has been replaced. */
+  private async replace(change: Change, hash: string, newHash: string): Promise<boolean> {
+    const ended = await this.database.transaction(async (tx): Promise<Ended | undefined> => {
+      const { user, sessionId } = change;
+      // No session of this user begins during the lock: one that waits is then checked against the new password.
+      await lockOwnUser(tx, user.id);
+      const sessions = tx.manager.getRepository(AuthSession);
+      if (!(await sessions.existsBy({ userId: user.id, id: sessionId }))) throw new Unauthorized();
+      const old = { ...credentialOf(user.id), password: hash };
+      const changed = { password: newHash, updatedAt: this.clock.now() };
+      if (!(await tx.manager.getRepository(AuthAccount).update(old, changed)).affected) return undefined;
+      const { ip, userAgent, newSessionToken, revokesAccessTokens } = change;
+      const circumstances = { ownSession: sessionId, newSessionToken, revokesAccessTokens };
+      const ended = await this.endings.end(tx, user.id, 'password-changed', circumstances);
+      const revokedTokens = ended.accessTokens.length;
+      const details: AuditDetails = revokedTokens > 0 ? { revokedTokens } : {};
+      await this.audit.record(
+        { action: 'password.changed', userId: user.id, actor: 'user', ip, userAgent, details },
+        tx,
+      );
+      return ended;
+    });
+    if (ended) this.endings.announce(ended);
+    return ended !== undefined;
   }
 }

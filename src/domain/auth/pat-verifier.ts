@@ -1,14 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Any, IsNull, LessThanOrEqual, Or, Repository } from 'typeorm';
-import { Clock } from '../../platform/clock/index.js';
+import { AccountSuspended, type Principal, type Scope } from '../../access/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/index.js';
 import { Unauthorized } from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
-import { AccessToken, liveTokens } from './access-token.entity.js';
+import { Log } from '../../platform/log.js';
+import { AccessToken, liveTokens } from './auth.entities.js';
 import { accessTokenStatements } from './auth.queries.js';
-import { AccountSuspended, type Principal, type Scope } from '../../access/index.js';
-import { hashPat, PAT } from './token-secrets.js';
+
+/** `pat_` and 43 base64url characters. */
+export const PAT = /^pat_[A-Za-z0-9_-]{43}$/;
+
+/** Topic of the event bus: a personal access token was revoked; the key is its id. */
+export const TOKEN_REVOKED = 'token-revoked';
+
+/** Generates a personal access token: 32 random bytes after the prefix that secret scanners recognize. */
+export function generatePat(): string {
+  return `pat_${randomBytes(32).toString('base64url')}`;
+}
+
+/** The hash that the database stores. Unsalted, so that a token can be looked up by its hash; 32 random bytes need no salt. */
+export function hashPat(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** Compares in constant time; hashing makes the lengths equal. */
+export function equalSecrets(a: string, b: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
+}
 
 const NOTE_USE_EVERY_MS = 60_000;
 

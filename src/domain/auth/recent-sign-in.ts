@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { MoreThan, Repository } from 'typeorm';
 import type { Principal } from '../../access/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Forbidden } from '../../platform/http/index.js';
-import { AuthSession } from './auth-session.entity.js';
+import { AuthSession } from './auth.entities.js';
 import { CurrentPassword, type CurrentPasswordFault } from './current-password.js';
 
 /** How long a password or another factor counts as just given. */

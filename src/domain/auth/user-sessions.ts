@@ -1,14 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import type { BetterAuthPlugin } from 'better-auth';
+import {
+  APIError,
+  createAuthEndpoint,
+  createAuthMiddleware,
+  sensitiveSessionMiddleware,
+} from 'better-auth/api';
+import { deleteSessionCookie, setSessionCookie } from 'better-auth/cookies';
 import { MoreThan, Not, Repository } from 'typeorm';
-import { type Acting, AuditLog } from './audit/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/index.js';
-import { NotFound } from '../../platform/http/index.js';
+import { NotFound, Unauthorized } from '../../platform/http/index.js';
 import { AccessEndings } from './access-endings.js';
-import { AuthSession } from './auth-session.entity.js';
+import { lockUser } from './account-fields.js';
+import { type Acting, AuditLog } from './audit/index.js';
+import { AuthSession } from './auth.entities.js';
 import { sessionStatements } from './auth.queries.js';
-import { lockUser } from './lock-user.js';
+import { waitForCode } from './factors/index.js';
+import { clientOf } from './identity-request.js';
 
 export interface ListedSession {
   readonly id: string;
@@ -84,4 +94,138 @@ export class UserSessions {
       return sessions;
     });
   }
+}
+
+/** Sessions per user. */
+export const MAX_SESSIONS = 200;
+
+/** Unused one-time tokens per session. */
+const MAX_ONE_TIME_TOKENS = 100;
+
+/** How many rows the library reads at a time: it lists and ends sessions in one query, and ignores any rows beyond the limit. */
+export const LIBRARY_READS_AT_MOST = 5 * MAX_SESSIONS;
+
+/**
+ * Limits the sessions and one-time tokens that signing in leaves behind. The identity library commits each row on its own
+ * connection, and both methods run after that commit: of several concurrent calls the last sees all rows, so the limits hold on
+ * any number of instances.
+ */
+@Injectable()
+export class SessionCap {
+  constructor(
+    @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Ends the user's sessions beyond `MAX_SESSIONS`, with their one-time tokens. The new session is kept, unless this fails: then
+   * it is ended, and nobody gets its token.
+   */
+  async begun({ id, userId }: { id: string; userId: string }): Promise<void> {
+    try {
+      await this.database.transaction(async (tx) => {
+        // Serialized: two concurrent deletions could wait for each other's rows.
+        if (await lockUser(tx, userId))
+          await tx.run(sessionStatements.endSurplus, [userId, id, MAX_SESSIONS]);
+      });
+    } catch (error) {
+      await this.sessions.delete({ id });
+      throw error;
+    }
+  }
+
+  /** Deletes the oldest one-time tokens of the session beyond 100. */
+  async minted({ value }: { value: string }): Promise<void> {
+    await this.database.run(sessionStatements.forgetSurplusTokens, [value, MAX_ONE_TIME_TOKENS]);
+  }
+}
+
+interface SessionOfLibrary {
+  readonly id: string;
+  readonly token: string;
+}
+
+/**
+ * Lists the user's other sessions with their ids in place of their tokens, and ends them by these. With the tokens, somebody
+ * with a stolen session would have the others as well, and one of them may have a recent sign-in. The library would end sessions
+ * one by one, without the lock that keeps new ones from beginning meanwhile.
+ */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+export function sessionListPlugin(sessions: UserSessions) {
+  return {
+    id: 'session-list',
+    endpoints: { revokeSession: endOne(sessions), revokeOtherSessions: endOthers(sessions) },
+    hooks: {
+      after: [
+        {
+          matcher: ({ path }) => path === '/list-sessions',
+          handler: createAuthMiddleware(async (ctx) => {
+            const { returned, session } = ctx.context;
+            if (returned instanceof APIError || !session) return undefined;
+            const listed = (returned as readonly SessionOfLibrary[]).map((one) =>
+              one.id === session.session.id ? one : { ...one, token: one.id },
+            );
+            return ctx.json(listed);
+          }),
+        },
+      ],
+    },
+  } satisfies BetterAuthPlugin;
+}
+
+function endOne(sessions: UserSessions) {
+  return createAuthEndpoint(
+    '/revoke-session',
+    { method: 'POST', use: [sensitiveSessionMiddleware] },
+    async (ctx) => {
+      const { session, user } = ctx.context.session;
+      const { token } = (ctx.body as { token?: unknown } | undefined) ?? {};
+      if (typeof token !== 'string')
+        throw new APIError('BAD_REQUEST', { code: 'VALIDATION_ERROR', message: 'token must be a string' });
+      await sessions.endListed(user.id, token, { actor: 'user', ...clientOf(ctx.headers) });
+      if (token === session.token || token === session.id) deleteSessionCookie(ctx);
+      return ctx.json({ status: true });
+    },
+  );
+}
+
+function endOthers(sessions: UserSessions) {
+  return createAuthEndpoint(
+    '/revoke-other-sessions',
+    { method: 'POST', use: [sensitiveSessionMiddleware] },
+    async (ctx) => {
+      const { session, user } = ctx.context.session;
+      await sessions.endAllBut(user.id, session.id, { actor: 'user', ...clientOf(ctx.headers) });
+      return ctx.json({ status: true });
+    },
+  );
+}
+
+/** Names the session to `sessionCookie`. */
+export const SESSION_TOKEN_HEADER = 'x-session-token';
+
+/** Names the user to `waitForCode`. */
+export const USER_ID_HEADER = 'x-user-id';
+
+/** The cookies of what the service has begun itself. The endpoints have no path, so no request reaches them. */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+export function sessionCookiePlugin() {
+  return {
+    id: 'service-session-cookie',
+    endpoints: {
+      sessionCookie: createAuthEndpoint.serverOnly({ method: 'POST' }, async (ctx) => {
+        const token = ctx.headers?.get(SESSION_TOKEN_HEADER) ?? '';
+        const session = await ctx.context.internalAdapter.findSession(token);
+        if (!session) throw new Unauthorized(); // it has ended in this moment
+        await setSessionCookie(ctx, session);
+        return ctx.json({});
+      }),
+
+      /** Of a sign-in that waits for the second factor. */
+      waitForCode: createAuthEndpoint.serverOnly({ method: 'POST' }, async (ctx) => {
+        await waitForCode(ctx, ctx.headers?.get(USER_ID_HEADER) ?? '');
+        return ctx.json({});
+      }),
+    },
+  } satisfies BetterAuthPlugin;
 }

@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, Repository } from 'typeorm';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { asName, BadRequest, Conflict, NAME_RULE } from '../../platform/http/index.js';
 import { type Client, MAX_USER_AGENT } from './browser-sessions.js';
 import { claimsOf, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
-import { JWT_MINUTES } from './password-policy.js';
-import { EMAIL_RULE, isEmailAddress } from './email-address.js';
-import { createUser, UserEntity } from './user.entity.js';
+import { JWT_MINUTES } from './current-password.js';
+import { EMAIL_RULE, isEmailAddress } from './account-fields.js';
+import { createUser, UserEntity } from './auth.entities.js';
 
 /** The users behind the identity handler. */
 @Injectable()

@@ -1,12 +1,53 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
+import { Clock } from '../../platform/clock.js';
 import { Configuration } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
 import { Database, type Tx } from '../../platform/database/index.js';
-import { Log } from '../../platform/log/index.js';
-import { networkKey, TooManyRequests } from '../../platform/http/index.js';
-import { wrongPasswordStatements } from './auth.queries.js';
-import { KNOWN_FOR_MS } from './known-networks.js';
+import { addressKey, networkKey, TooManyRequests } from '../../platform/http/index.js';
+import { RateLimiter } from '../../platform/limits/index.js';
+import { Log } from '../../platform/log.js';
+import { AuditLog } from './audit/index.js';
+import { knownNetworkStatements, wrongPasswordStatements } from './auth.queries.js';
+
+/** How long a network stays known after the last sign-in from it. */
+export const KNOWN_FOR_MS = 90 * 24 * 60 * 60_000;
+
+/** How many networks are kept for each user; the oldest are removed first. */
+const MOST_KNOWN = 50;
+
+/**
+ * The networks from which users have signed in. A client cannot fake its network: it is the source of the
+ * connection.
+ */
+@Injectable()
+export class KnownNetworks {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /**
+   * Call this after a session has begun with a sign-in. A sign-in from a new network is recorded in the audit log, except the first
+   * of an account.
+   */
+  async note(userId: string, ip: string, userAgent = ''): Promise<void> {
+    const since = new Date(this.clock.now().getTime() - KNOWN_FOR_MS);
+    const values = [userId, networkKey(ip), since];
+    const [found] = await this.database.run<{ isLater: boolean; isKnown: boolean }>(
+      knownNetworkStatements.known,
+      values,
+    );
+    if (found?.isLater && !found.isKnown)
+      await this.audit.record({ action: 'sign-in.new-client', userId, actor: 'user', ip, userAgent });
+    await this.database.run(knownNetworkStatements.note, [
+      userId,
+      networkKey(ip),
+      this.clock.now(),
+      MOST_KNOWN,
+    ]);
+  }
+}
 
 export const WRONG_PASSWORDS_PER_HOUR = 20;
 /** Mails of one kind to an address that callers without a session can have sent. */
@@ -116,3 +157,20 @@ export class WrongPasswords {
 
 /** Ignores case: the identity handler stores addresses in lower case. */
 const signInOf = (email: string): string => `sign-in:${email.toLowerCase()}`;
+
+const TRIES_PER_MINUTE = { ofAddress: 10, ofNetwork: 30 };
+
+/** Limits attempts at guessable secrets, by address and by network. The API and the pages share the counts. */
+@Injectable()
+export class GuessLimit {
+  constructor(private readonly rateLimiter: RateLimiter) {}
+
+  /**
+   * @param action the identity handler's name for the action
+   * @throws TooManyRequests after ten attempts a minute from an IPv4 address or an IPv6 /64, and after thirty from a /48
+   */
+  async count(action: string, ip: string): Promise<void> {
+    await this.rateLimiter.hit(`${action}:${addressKey(ip)}`, TRIES_PER_MINUTE.ofAddress);
+    await this.rateLimiter.hit(`${action}:${networkKey(ip)}`, TRIES_PER_MINUTE.ofNetwork);
+  }
+}

@@ -11,7 +11,7 @@ import {
   STRING,
   UUID,
 } from '../../platform/api-docs/index.js';
-import type { VaultMetadata } from './metadata.service.js';
+import type { VaultMetadata } from './notes.service.js';
 import { KDF } from './vault-crypto.js';
 
 export const TAG = 'Automation';

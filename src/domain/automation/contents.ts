@@ -1,7 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { isUtf8 } from 'node:buffer';
 import type { DecipherGCM } from 'node:crypto';
-import { Conflict } from '../../platform/http/index.js';
+import type { FastifyRequest } from 'fastify';
+import { Conflict, Unauthorized } from '../../platform/http/index.js';
+import { plainUrl } from '../../platform/log.js';
 import type { BlobReference, ByteRange } from '../../platform/storage/index.js';
 import { LargeNotes } from './large-notes.js';
 import { type Head, NoteHeads } from './note-heads.js';
@@ -9,11 +13,40 @@ import {
   contentDecipher,
   decryptContent,
   DecryptionError,
+  decryptLabel,
+  decryptPath,
   ENVELOPE_OVERHEAD,
   envelopeParts,
+  InvalidPathError,
   type VaultKeys,
 } from './vault-crypto.js';
-import type { Vault } from './vault.js';
+
+/** A workspace opened for one request; its keys are wiped when the request has finished. */
+export interface Vault {
+  readonly sessionId: string;
+  /** The personal access token that opened the session; null for a JWT. */
+  readonly accessTokenId: string | null;
+  readonly userId: string;
+  readonly workspaceId: string;
+  readonly keys: VaultKeys;
+}
+
+/** There is no vault for this request: the key session is missing or has ended. */
+export class KeySessionRequired extends Unauthorized {
+  constructor() {
+    super('key session required');
+  }
+}
+
+/** For work that may outlast the request; the copy must be wiped when the work ends. */
+export function copyOf(vault: Vault): Vault {
+  const keys = Object.entries(vault.keys).map(([name, key]: [string, Buffer]) => [name, Buffer.from(key)]);
+  return { ...vault, keys: Object.fromEntries(keys) as VaultKeys };
+}
+
+export function wipe({ keys }: Vault): void {
+  for (const key of Object.values(keys) as Buffer[]) key.fill(0);
+}
 
 /** The longest UTF-8 character, minus one byte. */
 const LONGEST_REST = 3;
@@ -163,4 +196,66 @@ function finish(decipher: DecipherGCM): void {
   } catch (cause) {
     throw new DecryptionError('the envelope does not open', { cause });
   }
+}
+
+/** Bytes of plaintext in an envelope of `encryptedSize`; 0 when it is too small to be an envelope. */
+export function plaintextSize(encryptedSize: number): number {
+  return Math.max(encryptedSize - ENVELOPE_OVERHEAD, 0);
+}
+
+/**
+ * The decrypted path, or null when another client encrypted it with another key or by other rules. Null is shown to
+ * the caller.
+ */
+export function pathOrNull(keys: VaultKeys, encryptedPath: string): string | null {
+  return openedOrNull(() => decryptPath(keys, encryptedPath));
+}
+
+/** The same for a label. */
+export function labelOrNull(keys: VaultKeys, encryptedLabel: string): string | null {
+  return openedOrNull(() => decryptLabel(keys, encryptedLabel));
+}
+
+function openedOrNull(open: () => string): string | null {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof DecryptionError || error instanceof InvalidPathError) return null;
+    throw error;
+  }
+}
+
+const ROOT = '/api/v1/automation/';
+const UNROUTED = /\/automation\/.*$/is;
+
+/**
+ * URLs of this API contain note paths and search words, which only the handlers may see. After routing, everything
+ * recorded about a request, whoever refused it, shows only the route and the workspace.
+ */
+@Injectable()
+export class PlaintextUrls implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  /** When the hook runs, the router has already read the URL, and after that only the log reads it. */
+  onModuleInit(): void {
+    const adapter = this.host.httpAdapter as FastifyAdapter | null; // the admin command has none
+    if (!adapter) return;
+    const fastify = adapter.getInstance();
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      forgetPlaintext(request);
+      done();
+    });
+    // For requests that another hook refused before they reached the first one.
+    fastify.addHook('onSend', (request, _reply, _payload, done) => {
+      forgetPlaintext(request);
+      done();
+    });
+  }
+}
+
+/** Uses the router's pattern, because a URL can be spelled in many ways. */
+function forgetPlaintext({ raw, routeOptions, params }: FastifyRequest): void {
+  if (routeOptions.url?.startsWith(ROOT)) {
+    raw.url = routeOptions.url.replace(':id', (params as { id: string }).id);
+  } else raw.url = plainUrl(raw.url ?? '').replace(UNROUTED, '/automation/[redacted]');
 }

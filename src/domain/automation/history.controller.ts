@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Injectable, Post, Req, Res } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
@@ -16,15 +16,52 @@ import {
   STRING,
   UUID,
 } from '../../platform/api-docs/index.js';
-import type { Version, VersionContent } from '../files/index.js';
 import { BadRequest, fromRequest, JsonBody, sendJsonList } from '../../platform/http/index.js';
+import { type Restored, type Version, type VersionContent, Versions } from '../files/index.js';
 import { KEY_SESSION, NO_SESSION, OF_NOTE, TAG, WRITING } from './automation.docs.js';
-import { NoteHistory } from './history.service.js';
-import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
+import { Contents, type OpenedContent, plaintextSize, type Vault } from './contents.js';
+import { CurrentVault, NeedsKeySession } from './key-sessions.controller.js';
 import { sendNote } from './note-answer.js';
-import { NotePath, WritingDevice } from './note-path.js';
-import { plaintextSize } from './plaintext.js';
-import type { Vault } from './vault.js';
+import { NotePath, WritingDevice } from './notes.service.js';
+import { encryptPath } from './vault-crypto.js';
+
+/** The version history of a note, including deleted notes. */
+@Injectable()
+export class NoteHistory {
+  constructor(
+    private readonly versions: Versions,
+    private readonly contents: Contents,
+  ) {}
+
+  /** Lists versions newest first, page by page. @throws NotFound for an unknown path */
+  list({ workspaceId, keys }: Vault, path: string): AsyncGenerator<Version[], void> {
+    return this.versions.list(workspaceId, encryptPath(keys, path));
+  }
+
+  /** @throws NotFound for a version that does not belong to this path, and whatever reading a note throws */
+  async read(
+    vault: Vault,
+    path: string,
+    versionId: string,
+  ): Promise<{ version: VersionContent } & OpenedContent> {
+    const encryptedPath = encryptPath(vault.keys, path);
+    const version = await this.versions.content(vault.workspaceId, encryptedPath, versionId);
+    return { version, ...(await this.contents.open(vault, encryptedPath, version)) };
+  }
+
+  /**
+   * Makes an old version the newest by adding exactly one version; a deleted note becomes live again. @throws
+   * NotFound
+   */
+  restore(
+    { workspaceId, keys }: Vault,
+    path: string,
+    versionId: string,
+    deviceId: string,
+  ): Promise<Restored> {
+    return this.versions.restore(workspaceId, encryptPath(keys, path), versionId, deviceId);
+  }
+}
 
 interface NoteVersionWire {
   versionId: string;

@@ -1,6 +1,23 @@
-import { Controller, Delete, Get, Post, Req } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
 import {
+  applyDecorators,
+  type CallHandler,
+  type CanActivate,
+  Controller,
+  createParamDecorator,
+  Delete,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  type NestInterceptor,
+  Post,
+  Req,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { finalize, type Observable } from 'rxjs';
+import {
+  type AuthenticatedRequest,
   CurrentPrincipal,
   CurrentWorkspace,
   OwnedWorkspace,
@@ -9,15 +26,60 @@ import {
   Scopes,
   type WorkspaceRef,
 } from '../../access/index.js';
-import { byUser } from '../auth/audit/index.js';
-import { JsonBody } from '../../platform/http/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
+import { afterBody, JsonBody } from '../../platform/http/index.js';
+import { byUser } from '../auth/audit/index.js';
 import { KEY_SESSIONS_DOCS } from './automation.docs.js';
-import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
+import { type Vault, wipe } from './contents.js';
 import { OpenKeySessionRequest } from './key-check.js';
 import { KeySessions } from './key-sessions.service.js';
-import { Metadata, type VaultMetadata } from './metadata.service.js';
-import type { Vault } from './vault.js';
+import { Metadata, type VaultMetadata } from './notes.service.js';
+
+type VaultRequest = AuthenticatedRequest & { workspace: WorkspaceRef; vault: Vault };
+
+const requestOf = (context: ExecutionContext): VaultRequest =>
+  context.switchToHttp().getRequest<VaultRequest>();
+
+/**
+ * Runs after all global guards, so it reveals nothing to unauthorized callers: 401 unless `X-Key-Session` opens the
+ * workspace.
+ */
+@Injectable()
+class KeySessionGuard implements CanActivate {
+  constructor(private readonly sessions: KeySessions) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = requestOf(context);
+    const { raw, headers, principal, workspace } = request;
+    const vault = await this.sessions.unlock(headers['x-key-session'], principal.userId, workspace.id);
+    afterBody(raw, () => this.sessions.requireLive(vault.sessionId));
+    request.vault = vault;
+    return true;
+  }
+}
+
+/**
+ * Wipes the keys when the handler has finished, not when the client disconnects: the handler may still be encrypting
+ * then.
+ */
+@Injectable()
+class KeyWiper implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { vault } = requestOf(context);
+    return next.handle().pipe(finalize(() => wipe(vault)));
+  }
+}
+
+/**
+ * Marks a route that reads or writes plaintext: it requires a key session and receives the vault through
+ * `@CurrentVault()`.
+ */
+export const NeedsKeySession = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(UseGuards(KeySessionGuard), UseInterceptors(KeyWiper));
+
+export const CurrentVault = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Vault => requestOf(context).vault,
+);
 
 const BODY_LIMIT = 16 * 1024;
 

@@ -1,22 +1,55 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, LessThanOrEqual, Not, Repository } from 'typeorm';
+import { Column, Entity, In, LessThanOrEqual, Not, PrimaryColumn, Repository } from 'typeorm';
 import type { Principal } from '../../access/index.js';
-import { type Acting, type AuditEntry, AuditLog } from '../auth/audit/index.js';
-import { lockOwnUser } from '../auth/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database, newId, type Tx } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
 import { notFoundIfPurged } from '../../platform/http/index.js';
 import { TrustedTime } from '../../platform/jobs/index.js';
-import { Log } from '../../platform/log/index.js';
-import { KeyCheck, type OpenKeySessionRequest } from './key-check.js';
-import { KeySession } from './key-session.entity.js';
+import { Log } from '../../platform/log.js';
+import { type Acting, type AuditEntry, AuditLog } from '../auth/audit/index.js';
+import { lockOwnUser } from '../auth/index.js';
 import { endOf, keySessionStatements, liveAt } from './automation.queries.js';
-import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } from './key-wrap.js';
+import { KeySessionRequired, type Vault } from './contents.js';
+import { KeyCheck, type OpenKeySessionRequest } from './key-check.js';
+import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } from './slot-keys.js';
 import { deriveVaultKeys, type VaultKeys } from './vault-crypto.js';
-import { KeySessionRequired, type Vault } from './vault.js';
+
+/** A key session. The master key is wrapped with the token, of which the service has only the hash. */
+@Entity('key_sessions')
+export class KeySession {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** SHA-256. Read only where it is named. */
+  @Column('bytea', { select: false })
+  tokenHash: Buffer;
+
+  @Column('uuid')
+  userId: string;
+
+  @Column('uuid')
+  workspaceId: string;
+
+  /** The access token that has opened it; null when a JWT has. */
+  @Column('uuid', { nullable: true })
+  accessTokenId: string | null;
+
+  @Column('bytea', { select: false })
+  wrappedKey: Buffer;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  lastUsedAt: Date;
+
+  /** The session of the JWT that has opened it. */
+  @Column('uuid', { nullable: true })
+  sessionId: string | null;
+}
 
 /** Event bus topic: a client has ended a key session; the key is the session id. */
 export const KEY_SESSION_ENDED = 'key-session-ended';

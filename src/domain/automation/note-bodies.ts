@@ -11,7 +11,7 @@ import {
   WorkSlot,
 } from '../../platform/http/index.js';
 import { FreeSpace } from '../../platform/storage/index.js';
-import { JsonText } from './json-text.js';
+import { JsonText } from './note-answer.js';
 import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';
 
 /**

@@ -1,15 +1,166 @@
-import { Controller, Get, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Injectable, Param, Post, Req, Res } from '@nestjs/common';
 import { ValidateBy } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
-import { FromCursor } from '../checkpoints/index.js';
+import {
+  arrayOf,
+  COUNT,
+  Documented,
+  errorWith,
+  json,
+  named,
+  nullable,
+  objectOf,
+  oneOf,
+  ORDINAL,
+  STRING,
+  UUID,
+} from '../../platform/api-docs/index.js';
+import { EventLoopYield } from '../../platform/async.js';
+import { Clock } from '../../platform/clock.js';
 import { JsonBody, sendJsonList } from '../../platform/http/index.js';
-import { CurrentVault, NeedsKeySession } from './key-session.guard.js';
+import { type Checkpoint, Checkpoints, FromCursor, Projections } from '../checkpoints/index.js';
+import { KEY_SESSION, NO_SESSION, TAG } from './automation.docs.js';
+import { labelOrNull, pathOrNull, type Vault } from './contents.js';
+import { CurrentVault, NeedsKeySession } from './key-sessions.controller.js';
 import { SEND_TIMEOUT_MS } from './note-answer.js';
-import { NOTE_CHECKPOINTS_DOCS } from './note-checkpoints.docs.js';
-import { type NoteCheckpoint, NoteCheckpoints, type NoteSummary } from './note-checkpoints.service.js';
-import type { Vault } from './vault.js';
+import { encryptLabel } from './vault-crypto.js';
+
+type Summary = Awaited<ReturnType<Projections['summary']>>;
+
+/** A checkpoint with its label in plaintext; null when the label cannot be decrypted with this key. */
+export interface NoteCheckpoint extends Omit<Checkpoint, 'encryptedLabel'> {
+  readonly label: string | null;
+}
+
+type Entry = Omit<Summary['entries'][number], 'encryptedPath'>;
+
+/** What changed up to a checkpoint; `path` is null when it cannot be decrypted with this key. */
+export interface NoteSummary extends Omit<Summary, 'entries'> {
+  readonly entries: ({ readonly path: string | null } & Entry)[];
+}
+
+/** Checkpoints with plaintext labels and paths. */
+@Injectable()
+export class NoteCheckpoints {
+  constructor(
+    private readonly checkpoints: Checkpoints,
+    private readonly projections: Projections,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Marks the head of the log. */
+  async create({ workspaceId, keys }: Vault, label: string): Promise<NoteCheckpoint> {
+    const { id, ...made } = await this.checkpoints.create(workspaceId, encryptLabel(keys, label), 'manual');
+    return { id, label, kind: made.kind, cursor: made.cursor, createdAt: made.createdAt };
+  }
+
+  /**
+   * Lists by cursor, highest first, and newest first among equal cursors, page by page. Needs the keys until the last
+   * page.
+   */
+  async *list({ workspaceId, keys }: Vault): AsyncGenerator<NoteCheckpoint[], void> {
+    for await (const page of this.checkpoints.list(workspaceId))
+      yield await this.each(page, ({ encryptedLabel, id, ...rest }) => ({
+        id,
+        label: labelOrNull(keys, encryptedLabel),
+        ...rest,
+      }));
+  }
+
+  /** Like the projection of the log. @throws NotFound, BadRequest, Conflict */
+  async summary(vault: Vault, id: string, fromCursor?: number): Promise<NoteSummary> {
+    const { entries, ...window } = await this.projections.summary(vault, id, fromCursor);
+    const opened = await this.each(entries, ({ encryptedPath, ...entry }) => ({
+      path: pathOrNull(vault.keys, encryptedPath),
+      ...entry,
+    }));
+    return { ...window, entries: opened };
+  }
+
+  private async each<From, To>(rows: readonly From[], open: (row: From) => To): Promise<To[]> {
+    const turns = new EventLoopYield(this.clock);
+    const opened: To[] = [];
+    for (const row of rows) {
+      opened.push(open(row));
+      await turns.pause();
+    }
+    return opened;
+  }
+}
+
+const MARK = {
+  id: UUID,
+  label: nullable(STRING),
+  kind: oneOf('manual', 'auto'),
+  cursor: COUNT,
+  createdAt: {
+    type: 'string',
+    pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$',
+    description: '`YYYY-MM-DD HH:MM:SS`, UTC',
+  },
+};
+
+const CHECKPOINT = named('NoteCheckpoint', objectOf<Record<keyof typeof MARK, unknown>>(MARK));
+
+const LIST_OF_CHECKPOINTS = objectOf<{ checkpoints: unknown }>({ checkpoints: arrayOf(CHECKPOINT) });
+const CREATED_CHECKPOINT = objectOf<Record<keyof typeof MARK | 'workspaceId', unknown>>({
+  ...MARK,
+  workspaceId: UUID,
+});
+
+const SUMMARY = objectOf<NoteSummary>({
+  fromCursor: COUNT,
+  toCursor: COUNT,
+  entries: arrayOf(
+    objectOf<NoteSummary['entries'][number]>({
+      path: nullable(STRING),
+      action: oneOf('created', 'modified', 'deleted'),
+      changeCount: ORDINAL,
+      latestVersion: ORDINAL,
+    }),
+  ),
+});
+
+export const NOTE_CHECKPOINTS_DOCS = {
+  tag: TAG,
+  operations: {
+    create: {
+      id: 'automation.createCheckpoint',
+      summary: 'Create a checkpoint at the head of the change log, with a label in plaintext',
+      headers: KEY_SESSION,
+      properties: { label: { ...STRING, minLength: 1, description: 'up to 6,083 bytes of UTF-8' } },
+      answers: {
+        201: json('the checkpoint', CREATED_CHECKPOINT),
+        ...NO_SESSION,
+        409: 'the workspace already has 10,000 checkpoints',
+      },
+    },
+    list: {
+      id: 'automation.listCheckpoints',
+      summary: 'List the checkpoints with their labels, highest cursor first',
+      headers: KEY_SESSION,
+      answers: {
+        200: json('the checkpoints; `label` is null if it cannot be decrypted', LIST_OF_CHECKPOINTS),
+        ...NO_SESSION,
+      },
+    },
+    summary: {
+      id: 'automation.getCheckpointSummary',
+      summary: 'Summarise the changes up to a checkpoint, with paths in plaintext',
+      path: { cpId: { description: 'The id of a checkpoint.', schema: UUID } },
+      headers: KEY_SESSION,
+      query: { fromCursor: { description: 'The exclusive start of the window.', schema: COUNT } },
+      answers: {
+        200: json('each path that changed', SUMMARY),
+        400: 'fromCursor is not a cursor, or is above the cursor of the checkpoint',
+        ...NO_SESSION,
+        404: 'checkpoint not found',
+        409: json('the change log has been compacted', errorWith({ compactionFloor: COUNT })),
+      },
+    },
+  },
+} as const;
 
 /** The longest label whose envelope fits: 8,192 characters of base64, minus 61 bytes. */
 const MAX_LABEL_BYTES = 6_083;

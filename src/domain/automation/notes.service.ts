@@ -1,14 +1,17 @@
+import { Injectable } from '@nestjs/common';
+import { isUUID } from 'class-validator';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { Injectable } from '@nestjs/common';
-import { DocumentQuota, Files } from '../files/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { Conflict, PreconditionFailed } from '../../platform/http/index.js';
-import { Contents, type OpenedContent } from './contents.js';
+import { EventLoopYield } from '../../platform/async.js';
+import { Clock } from '../../platform/clock.js';
+import { BadRequest, Conflict, fromRequest, PreconditionFailed } from '../../platform/http/index.js';
+import { deviceIdOf } from '../devices/index.js';
+import { contentHashesIn, DocumentQuota, Files, type ListedFile } from '../files/index.js';
+import { ChangeLogReader, clampTextLimit } from '../sync/index.js';
+import { Workspaces } from '../workspaces/index.js';
+import { Contents, type OpenedContent, pathOrNull, type Vault } from './contents.js';
 import { type Head, NoteHeads } from './note-heads.js';
-import { EventLoopYield } from '../../platform/async/index.js';
-import { encryptContent, encryptPath } from './vault-crypto.js';
-import type { Vault } from './vault.js';
+import { encryptContent, encryptPath, InvalidPathError, KDF, normalizePath } from './vault-crypto.js';
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -115,4 +118,127 @@ function noteAt(path: string, { version, contentHash, updatedAt }: Head): Note {
 
 function* pieces(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}
+
+/** UTF-8 bytes. The vault itself allows three times as many, but a path must also fit into a URL, percent-encoded. */
+const MAX_PATH_BYTES = 1024;
+
+const DEFAULT_DEVICE = 'automation';
+
+/** Normalizes the path of a note as in the vault, to NFC. @throws BadRequest */
+export function notePath(path: string): string {
+  const normal = normalized(path);
+  if (Buffer.byteLength(normal, 'utf8') > MAX_PATH_BYTES)
+    throw new BadRequest(`the path is longer than ${MAX_PATH_BYTES} bytes`);
+  return normal;
+}
+
+function normalized(path: string): string {
+  try {
+    return normalizePath(path);
+  } catch (error) {
+    throw error instanceof InvalidPathError ? new BadRequest(error.message) : error;
+  }
+}
+
+/** The note named by the rest of the URL, percent-decoded. */
+export const NotePath = fromRequest(({ params }) => notePath((params as { '*': string })['*']));
+
+/** `X-Device-Id`, or `automation` when absent: the device that makes the change and is not notified of it. */
+export const WritingDevice = fromRequest((request) => deviceIdOf(request) ?? DEFAULT_DEVICE);
+
+/** Which notes to list. */
+export interface NotesQuery {
+  /** Prefix of the paths, in NFC. */
+  readonly prefix: string;
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** The end of the previous page. */
+  readonly pageCursor: string | undefined;
+}
+
+/** `prefix`, `limit` and `pageCursor`. */
+export const RequestedNotes = fromRequest(({ query }): NotesQuery => {
+  const { prefix = '', limit, pageCursor } = query as Record<string, unknown>;
+  if (typeof prefix !== 'string') throw new BadRequest('prefix must be a string');
+  const from = pageCursor === '' ? undefined : pageCursor;
+  if (from !== undefined && !isUUID(from)) throw new BadRequest('pageCursor is not a cursor of this list');
+  return {
+    prefix: prefix.normalize('NFC'),
+    limit: clampTextLimit(limit),
+    pageCursor: from as string | undefined,
+  };
+});
+
+/** `If-Match: "<content hash>", …` or `*`; null when absent. */
+export const IfMatch = fromRequest(({ headers }) => contentHashesIn(headers['if-match']));
+
+/**
+ * The maximum number of files that one request examines: paths are encrypted, so the database cannot filter by
+ * prefix.
+ */
+const LOOKED_AT = 5_000;
+const MAX_PAGE = 1_000;
+
+export interface ListedNote {
+  /** Null when it cannot be decrypted with this key. */
+  readonly path: string | null;
+  readonly file: ListedFile;
+}
+
+export interface NotePage {
+  readonly notes: ListedNote[];
+  /** The start of the next page; null after the last. */
+  readonly nextPageCursor: string | null;
+}
+
+/** Lists the live notes in order of creation. */
+@Injectable()
+export class NoteList {
+  constructor(
+    private readonly sync: ChangeLogReader,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Returns up to `limit` notes; fewer, even none, when many consecutive files do not match the prefix. */
+  async page({ workspaceId, keys }: Vault, { prefix, limit, pageCursor }: NotesQuery): Promise<NotePage> {
+    const turns = new EventLoopYield(this.clock);
+    const notes: ListedNote[] = [];
+    let after = pageCursor;
+    for (let lookedAt = 0; ;) {
+      const pageSize = prefix === '' ? limit - notes.length : MAX_PAGE;
+      const { files, hasMore } = await this.sync.snapshot(workspaceId, after, pageSize);
+      for (const [index, file] of files.entries()) {
+        const path = pathOrNull(keys, file.encryptedPath);
+        if (prefix === '' || path?.startsWith(prefix)) notes.push({ path, file });
+        await turns.pause();
+        after = file.id;
+        if (notes.length === limit) {
+          return { notes, nextPageCursor: hasMore || index < files.length - 1 ? after : null };
+        }
+      }
+      lookedAt += files.length;
+      if (!hasMore) return { notes, nextPageCursor: null };
+      if (lookedAt >= LOOKED_AT) return { notes, nextPageCursor: after ?? null };
+    }
+  }
+}
+
+/** What a client needs to derive the keys from the password; the salts are null before encryption is set up. */
+export interface VaultMetadata {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly encryptionSalt: string | null;
+  readonly verificationSalt: string | null;
+  readonly kdf: typeof KDF;
+}
+
+@Injectable()
+export class Metadata {
+  constructor(private readonly workspaces: Workspaces) {}
+
+  async of(workspaceId: string): Promise<VaultMetadata> {
+    const { name, encryptionSalt, verificationSalt } = await this.workspaces.get(workspaceId);
+    return { workspaceId, name, encryptionSalt, verificationSalt, kdf: KDF };
+  }
 }

@@ -1,10 +1,112 @@
 import { Injectable } from '@nestjs/common';
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { Conflict, Forbidden, ServiceUnavailable } from '../../platform/http/index.js';
+import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
+import { HashingBusy, PasswordHasher } from '../auth/index.js';
 import { type KeySlot, KeySlots } from '../workspaces/key-slots/index.js';
-import { Conflict, Forbidden } from '../../platform/http/index.js';
-import { KeyDerivations } from './key-derivations.js';
-import { KdfRefused, openPasswordSlot, openRecoverySlot } from './key-slot-crypto.js';
-import { affordable, type AffordableSlot } from './slot-budget.js';
-import { DecryptionError, deriveMasterKey } from './vault-crypto.js';
+import {
+  checkPasswordKdf,
+  KdfRefused,
+  openPasswordSlot,
+  openRecoverySlot,
+  type PasswordKdf,
+} from './key-slot-crypto.js';
+import { DecryptionError, deriveMasterKey, hkdf } from './vault-crypto.js';
+
+const BUSY = 'too many key sessions are being opened';
+const RETRY_AFTER_S = 5;
+
+/**
+ * Each derivation occupies one of libuv's four threads, which file I/O also needs, for up to a second. Attempts are
+ * rate-limited per workspace, and a user may have many workspaces.
+ */
+const LIMITS = {
+  atOnce: 2,
+  waiting: 64,
+  perOwner: { atOnce: 1, waiting: 16 },
+  waitMs: 10_000,
+  busy: BUSY,
+};
+
+/** All of them together take turns with the networks that sign in, as if they were one network. */
+const AMONG_SIGN_INS = 'key derivations';
+
+/**
+ * The queue of derivations from vault passwords, fair by user. One that needs much memory also takes a slot of the hashes
+ * of sign-ins, so both together never need more memory than sign-ins alone.
+ */
+@Injectable()
+export class KeyDerivations {
+  private readonly slots: FairSemaphore;
+
+  constructor(
+    private readonly hasher: PasswordHasher,
+    queues: Queues,
+  ) {
+    this.slots = queues.open('key_derivations', LIMITS);
+  }
+
+  /**
+   * Runs one derivation when it is its turn.
+   * @throws ServiceUnavailable when too many wait or its turn does not come in time; nothing was derived then
+   */
+  run<T>(userId: string, name: PasswordKdf['name'], derive: () => Promise<T>): Promise<T> {
+    return this.slots.during(userId, () => (name === 'argon2id' ? this.inMemorySlot(derive) : derive()));
+  }
+
+  private async inMemorySlot<T>(derive: () => Promise<T>): Promise<T> {
+    try {
+      return await this.hasher.inSlot(AMONG_SIGN_INS, derive);
+    } catch (error) {
+      if (error instanceof HashingBusy) throw new ServiceUnavailable(BUSY, RETRY_AFTER_S);
+      throw error;
+    }
+  }
+}
+
+/** A slot that the service derives a password for. */
+export interface AffordableSlot {
+  readonly slot: KeySlot;
+  readonly kdf: PasswordKdf;
+  /** In iterations of PBKDF2. */
+  readonly cost: number;
+}
+
+/** What one pass over one KiB by Argon2id takes, in iterations of PBKDF2. */
+const PER_KIB_AND_PASS = 14;
+
+/**
+ * In iterations of PBKDF2, of which a core does some six million a second. A slot holds a thread for a second at most, a
+ * request for two. Four slots with the parameters of new slots fit.
+ */
+const MOST_PER_SLOT = 6_000_000;
+const MOST_PER_REQUEST = 12_000_000;
+
+/**
+ * Chooses the password slots that one request tries: the cheapest first, as many as fit the budget, so a costly slot does
+ * not keep the others from opening. `left` counts those that are not tried. Does no work.
+ */
+export function affordable(slots: readonly KeySlot[]): { tried: readonly AffordableSlot[]; left: number } {
+  const passwords = slots.filter(({ kind }) => kind === 'password');
+  const usable = passwords.flatMap(usableOf).sort((one, other) => one.cost - other.cost);
+  let spent = 0;
+  const tried = usable.filter(({ cost }) => (spent += cost) <= MOST_PER_REQUEST);
+  return { tried, left: passwords.length - tried.length };
+}
+
+function usableOf(slot: KeySlot): AffordableSlot[] {
+  try {
+    const kdf = checkPasswordKdf(slot.kdf);
+    const cost = costOf(kdf);
+    return cost > MOST_PER_SLOT ? [] : [{ slot, kdf, cost }];
+  } catch (error) {
+    if (error instanceof KdfRefused) return [];
+    throw error;
+  }
+}
+
+const costOf = (kdf: PasswordKdf): number =>
+  kdf.name === 'argon2id' ? kdf.memoryKiB * kdf.passes * PER_KIB_AND_PASS : kdf.iterations;
 
 /** A vault that is being opened. */
 export interface LockedVault {
@@ -98,3 +200,70 @@ const placeOf = ({ workspaceId }: LockedVault, { id }: KeySlot): { workspaceId: 
   workspaceId,
   slotId: id,
 });
+
+/** `ks_` and 43 base64url characters: the value that a client sends in `X-Key-Session`. */
+const TOKEN = /^ks_[A-Za-z0-9_-]{43}$/;
+
+/** The token has enough entropy without a salt. */
+const NO_SALT = Buffer.alloc(0);
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** The identity that a wrapped key is bound to: copied into another row, it does not unwrap. */
+export interface Binding {
+  readonly id: string;
+  readonly userId: string;
+  readonly workspaceId: string;
+}
+
+export function generateToken(): string {
+  return `ks_${randomBytes(32).toString('base64url')}`;
+}
+
+export function isToken(text: unknown): text is string {
+  return typeof text === 'string' && TOKEN.test(text);
+}
+
+/** The stored form of a token, used to look up its session. It has no salt, which 32 random bytes do not need. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** Wraps the key with a key derived from the token only. The result is nonce, ciphertext, tag. */
+export function wrapKey(token: string, binding: Binding, key: Buffer): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  return withWrappingKey(token, (wrappingKey) => {
+    const cipher = createCipheriv('aes-256-gcm', wrappingKey, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(associated(binding));
+    const sealed = cipher.update(key);
+    cipher.final();
+    return Buffer.concat([nonce, sealed, cipher.getAuthTag()]);
+  });
+}
+
+/** @throws Error when the key was wrapped with another token or binding, or was altered */
+export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Buffer {
+  return withWrappingKey(token, (wrappingKey) => {
+    const nonce = wrapped.subarray(0, NONCE_BYTES);
+    const cipher = createDecipheriv('aes-256-gcm', wrappingKey, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(associated(binding));
+    cipher.setAuthTag(wrapped.subarray(-TAG_BYTES));
+    const key = cipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES));
+    cipher.final(); // verifies the tag: return nothing before this
+    return key;
+  });
+}
+
+function withWrappingKey<T>(token: string, use: (wrappingKey: Buffer) => T): T {
+  // The stored hash is a plain SHA-256 of the token, while this is an HMAC: neither reveals anything about the other.
+  const wrappingKey = hkdf(Buffer.from(token), NO_SALT, 'key session', 32);
+  try {
+    return use(wrappingKey);
+  } finally {
+    wrappingKey.fill(0);
+  }
+}
+
+function associated({ id, userId, workspaceId }: Binding): Buffer {
+  return Buffer.from(`${id} ${userId} ${workspaceId}`, 'ascii');
+}

@@ -1,10 +1,9 @@
 import { Any } from 'typeorm';
 import type { Tx } from '../../platform/database/index.js';
 import { eventLogStatements } from './billing.queries.js';
-import { PaymentEventEntity } from './payment-event.entity.js';
+import { PaymentEventEntity, SubscriptionEntity } from './billing.entities.js';
 import { type PaymentEvent, type ReplayedState, replayEvents } from './replay-events.js';
 import type { SubscriptionNotice } from './provider-event.js';
-import { SubscriptionEntity } from './subscription.entity.js';
 import { FREE, isSameState, type SubscriptionState } from './subscription-state.js';
 
 /** An event as stored in the log. */

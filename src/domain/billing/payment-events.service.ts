@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { BEFORE_ALL_IDS, Database, removeInBatches, type Tx } from '../../platform/database/index.js';
-import { Log } from '../../platform/log/index.js';
-import { type Counter, Metrics } from '../../platform/metrics/index.js';
+import { Log } from '../../platform/log.js';
+import { type Counter, Metrics } from '../../platform/metrics.js';
 import { eventLogStatements } from './billing.queries.js';
 import { closeOld, currentState, lockBilling, record, replayUserEvents } from './event-log.js';
-import { PaymentCustomer } from './payment-customer.entity.js';
+import { PaymentCustomer } from './billing.entities.js';
 import { type SubscriptionNotice, readDelivery } from './provider-event.js';
 
 const DAY_MS = 24 * 60 * 60_000;

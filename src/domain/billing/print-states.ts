@@ -1,3 +1,3 @@
-import { statesDocument } from './states-document.js';
+import { statesDocument } from './subscription-state.js';
 
 process.stdout.write(statesDocument());

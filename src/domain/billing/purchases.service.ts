@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { Repository } from 'typeorm';
 import { Users } from '../auth/index.js';
 import { Configuration } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/index.js';
 import { Conflict, NotFound, ServiceUnavailable, Unauthorized } from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
+import { Log } from '../../platform/log.js';
 import { customerStatements } from './billing.queries.js';
-import { PaymentCustomer } from './payment-customer.entity.js';
+import { PaymentCustomer } from './billing.entities.js';
 import { PaymentProvider } from './payment-provider.js';
 import { Subscriptions } from './subscriptions.service.js';
 

@@ -1,5 +1,4 @@
-import type { SubscriptionState } from './subscription-state.js';
-import { type ProviderCause, type SubscriptionStatus, transition } from './transitions.js';
+import { type ProviderCause, type SubscriptionState, type SubscriptionStatus, transition } from './subscription-state.js';
 
 export type EventKind = 'created' | 'updated' | 'deleted' | 'payment_failed';
 

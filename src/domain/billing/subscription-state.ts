@@ -1,4 +1,63 @@
-import type { SubscriptionStatus } from './transitions.js';
+export const STATUSES = ['free', 'trial', 'active', 'past_due', 'cancelled', 'expired'] as const;
+export type SubscriptionStatus = (typeof STATUSES)[number];
+
+/** The statuses of a subscription in the payment provider's created and updated events. */
+export const PROVIDER_STATUSES = [
+  'trialing',
+  'active',
+  'past_due',
+  'unpaid',
+  'canceled',
+  'incomplete',
+  'incomplete_expired',
+  'paused',
+] as const;
+export type ProviderStatus = (typeof PROVIDER_STATUSES)[number];
+
+/** The content of a payment provider's event: the status after creation or update, the deletion, or a failed payment. */
+export type ProviderCause = ProviderStatus | 'deleted' | 'payment_failed';
+
+/**
+ * What changes a subscription's status: the service's own trial, the end of a manual grant, or an event of the payment provider.
+ */
+export type Cause = 'trial_started' | 'trial_ended' | 'grant_ended' | ProviderCause;
+
+const fromAny = (to: SubscriptionStatus): Record<SubscriptionStatus, SubscriptionStatus> => ({
+  free: to,
+  trial: to,
+  active: to,
+  past_due: to,
+  cancelled: to,
+  expired: to,
+});
+
+/**
+ * The whole state table; without an entry, the cause changes nothing. docs/reference/subscription-states.md is printed from it.
+ */
+export const TRANSITIONS: Readonly<
+  Record<Cause, Readonly<Partial<Record<SubscriptionStatus, SubscriptionStatus>>>>
+> = {
+  trial_started: { free: 'trial' },
+  trial_ended: { trial: 'expired' },
+  grant_ended: { active: 'expired' },
+  trialing: fromAny('trial'),
+  active: fromAny('active'),
+  past_due: fromAny('past_due'),
+  unpaid: fromAny('past_due'),
+  canceled: fromAny('cancelled'),
+  incomplete: {},
+  incomplete_expired: fromAny('expired'),
+  paused: fromAny('expired'),
+  deleted: fromAny('cancelled'),
+  payment_failed: { trial: 'past_due', active: 'past_due', past_due: 'past_due' },
+};
+
+export const CAUSES = Object.keys(TRANSITIONS) as Cause[];
+
+/** The status after `cause`; undefined when it changes nothing. */
+export function transition(from: SubscriptionStatus, cause: Cause): SubscriptionStatus | undefined {
+  return TRANSITIONS[cause][from];
+}
 
 /** The length of the service's own trial, and of a provider's trial whose end is unknown. */
 export const TRIAL_MS = 30 * 24 * 60 * 60_000;
@@ -51,4 +110,77 @@ const time = (text: string | null): Date | null => (text === null ? null : new D
 export function isSameState(a: SubscriptionState, b: SubscriptionState): boolean {
   const keys = Object.keys(FREE) as (keyof SubscriptionState)[];
   return keys.every((key) => a[key]?.valueOf() === b[key]?.valueOf());
+}
+
+const MEANING: Readonly<Record<Cause, string>> = {
+  trial_started: '`POST /api/v1/subscription/trial`, once per user ever',
+  trial_ended: 'the trial ends',
+  grant_ended: 'a manual grant ends',
+  trialing: 'created or updated: `trialing`',
+  active: 'created or updated: `active`',
+  past_due: 'created or updated: `past_due`',
+  unpaid: 'created or updated: `unpaid`',
+  canceled: 'created or updated: `canceled`',
+  incomplete: 'created or updated: `incomplete`',
+  incomplete_expired: 'created or updated: `incomplete_expired`',
+  paused: 'created or updated: `paused`',
+  deleted: '`customer.subscription.deleted`',
+  payment_failed: '`invoice.payment_failed`',
+};
+
+const HEAD = `# Subscription states
+
+Printed from \`src/domain/billing/transitions.ts\` by \`node dist/src/domain/billing/print-states.js > docs/reference/subscription-states.md\`; a test
+compares this page with the code. "Created or updated" stands for the events \`customer.subscription.created\` and
+\`.updated\`; the word after it is the status in the provider's object.
+`;
+
+const TAIL = `Events are applied in the order in which they happened, whatever the order of their arrival ([ADR 10](../adr/0010-billing.md)).
+
+One more condition applies: an event about a subscription other than the current one changes nothing, unless it is a
+creation or an update that leads to \`trial\`, \`active\` or \`past_due\`; then that subscription becomes the current one.
+While the service's own trial runs, a subscription that was never paid for counts as another one too.
+
+A deletion is final. Among the events of the same second it is applied last, and no creation, update or failed payment of
+that subscription has an effect after it, even with a later time. A new subscription at the provider has a new id and is
+not affected.
+
+These statuses are active (not 402): \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` after it began,
+\`cancelled\` until the end of the paid period. This is computed on each request. When a trial or a grant ends, its status
+reads as \`expired\` at once; the nightly job \`subscriptions\`, or \`admin subscriptions expire\`, stores it.
+`;
+
+/** The text of docs/reference/subscription-states.md. */
+export function statesDocument(): string {
+  return [HEAD, diagram(), table(), TAIL].join('\n');
+}
+
+function diagram(): string {
+  const arrows = new Map<string, Cause[]>();
+  for (const cause of CAUSES) {
+    for (const [from, to] of edgesOf(cause)) {
+      const arrow = `${from} --> ${to}`;
+      arrows.set(arrow, [...(arrows.get(arrow) ?? []), cause]);
+    }
+  }
+  const lines = [...arrows].map(([arrow, causes]) => `  ${arrow}: ${causes.join(', ')}`);
+  return ['```mermaid', 'stateDiagram-v2', '  [*] --> free', ...lines, '```', ''].join('\n');
+}
+
+/** One arrow from `any` instead of six to the same status. */
+function edgesOf(cause: Cause): [from: string, to: SubscriptionStatus][] {
+  const edges = Object.entries(TRANSITIONS[cause]);
+  const [first] = edges;
+  const isFromAny = edges.length === STATUSES.length && new Set(edges.map(([, to]) => to)).size === 1;
+  return isFromAny && first ? [['any', first[1]]] : edges;
+}
+
+function table(): string {
+  const head = `| event | ${STATUSES.join(' | ')} |`;
+  const rule = `|---|${STATUSES.map(() => '---|').join('')}`;
+  const rows = CAUSES.map((cause) => {
+    const cells = STATUSES.map((from) => TRANSITIONS[cause][from] ?? '–');
+    return `| ${MEANING[cause]} | ${cells.join(' | ')} |`;
+  });
+  return ['Each cell is the status afterwards; – changes nothing.', '', head, rule, ...rows, ''].join('\n');
 }

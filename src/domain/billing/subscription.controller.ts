@@ -1,9 +1,115 @@
 import { Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../../access/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
-import { SUBSCRIPTION_DOCS, subscriptionWire, type SubscriptionWire } from './billing.docs.js';
+import {
+  BOOLEAN,
+  Documented,
+  INSTANT,
+  json,
+  named,
+  nullable,
+  objectOf,
+  oneOf,
+  STRING,
+  URL_TEXT,
+} from '../../platform/api-docs/index.js';
 import { Purchases } from './purchases.service.js';
-import { Subscriptions } from './subscriptions.service.js';
+import { STATUSES } from './subscription-state.js';
+import { type Subscription, Subscriptions } from './subscriptions.service.js';
+
+/** Subscription info in the contract's format; times are ISO 8601. */
+export interface SubscriptionWire {
+  plan: string;
+  status: string;
+  trialStartDate: string | null;
+  trialEndDate: string | null;
+  currentPeriodEnd: string | null;
+  cancelAtPeriodEnd: boolean;
+}
+
+export function subscriptionWire(subscription: Subscription): SubscriptionWire {
+  return {
+    plan: subscription.plan,
+    status: subscription.status,
+    trialStartDate: subscription.trialStart?.toISOString() ?? null,
+    trialEndDate: subscription.trialEnd?.toISOString() ?? null,
+    currentPeriodEnd: subscription.currentPeriodEnd?.toISOString() ?? null,
+    cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
+  };
+}
+
+const TAG = 'Subscription';
+
+const SUBSCRIPTION = named(
+  'Subscription',
+  objectOf<SubscriptionWire>({
+    plan: STRING,
+    status: oneOf(...STATUSES),
+    trialStartDate: nullable(INSTANT),
+    trialEndDate: nullable(INSTANT),
+    currentPeriodEnd: nullable(INSTANT),
+    cancelAtPeriodEnd: BOOLEAN,
+  }),
+);
+
+const ADDRESS = json('the URL to open in the browser', objectOf<{ url: string }>({ url: URL_TEXT }));
+const NO_PROVIDER = 'no payment provider is configured, or it does not respond';
+
+export const SUBSCRIPTION_DOCS = {
+  tag: TAG,
+  operations: {
+    get: {
+      summary: 'Get the subscription',
+      answers: { 200: json('the current subscription', SUBSCRIPTION) },
+    },
+    startTrial: {
+      summary: 'Start the 30-day free trial',
+      description:
+        'Each user can start the trial once, from the free plan. During the trial, the route returns the same answer again.',
+      answers: {
+        200: json('the trial', SUBSCRIPTION),
+        409: 'the trial has been used, or the user has a paid subscription',
+      },
+    },
+    portalUrl: {
+      id: 'subscription.getPortalUrl',
+      summary: 'Get the URL of the billing portal',
+      answers: { 200: ADDRESS, 404: 'the user has not bought anything yet', 503: NO_PROVIDER },
+    },
+    checkoutUrl: {
+      id: 'subscription.createCheckoutUrl',
+      summary: 'Get a URL for buying a subscription',
+      answers: { 200: ADDRESS, 409: 'the user already has a subscription', 503: NO_PROVIDER },
+    },
+  },
+} as const;
+
+export const WEBHOOK_DOCS = {
+  tag: TAG,
+  operations: {
+    receive: {
+      id: 'subscription.receivePaymentEvent',
+      summary: 'Receive an event of the payment provider',
+      description:
+        'Each event counts once, and events can arrive in any order. Types: `customer.subscription.created`, ' +
+        '`.updated`, `.deleted`, `invoice.payment_failed`. Events of any other type, and events of unknown customers, ' +
+        'change nothing.',
+      headers: {
+        'Payment-Signature': {
+          description:
+            '`t=…,v1=…` or a bare hex HMAC-SHA256, over the raw body. `Stripe-Signature` is read too. Required if ' +
+            'PAYMENT_WEBHOOK_SECRET is set.',
+        },
+      },
+      body: { description: 'At most 256 KiB.', type: 'application/json', schema: { type: 'object' } },
+      answers: {
+        200: json('the event is accepted', objectOf<{ received: true }>({ received: { const: true } })),
+        400: 'the signature is missing, wrong or too old, or the event is malformed',
+        413: 'the event is too large',
+        503: 'payment events are not configured, or too many are being sent at once',
+      },
+    },
+  },
+} as const;
 
 @Controller('api/v1/subscription')
 @Documented(SUBSCRIPTION_DOCS)

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type Acting, AuditLog, BY_OPERATOR } from '../auth/audit/index.js';
 import { Configuration } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database, type Tx } from '../../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../../platform/http/index.js';
 import { subscriptionStatements } from './billing.queries.js';
 import { currentState, lockBilling, overwrite } from './event-log.js';
-import { FREE, type SubscriptionState, TRIAL_MS } from './subscription-state.js';
-import { type SubscriptionStatus, transition } from './transitions.js';
+import { FREE, type SubscriptionState, type SubscriptionStatus, transition, TRIAL_MS } from './subscription-state.js';
 
 /** The subscription after a status is set manually. @throws BadRequest for a trial whose end is not in the future */
 function granted(

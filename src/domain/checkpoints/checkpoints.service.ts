@@ -1,14 +1,38 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
-import { In, Repository } from 'typeorm';
-import { lockLog } from '../files/index.js';
-import { FreeSpace } from '../../platform/storage/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Column, Entity, In, PrimaryColumn, Repository } from 'typeorm';
+import { Clock } from '../../platform/clock.js';
 import { BEFORE_ALL_IDS, Database, newId, type WorkspaceTx } from '../../platform/database/index.js';
 import { Conflict, NotFound } from '../../platform/http/index.js';
-import { type CheckpointKind, StoredCheckpoint } from './checkpoint.entity.js';
+import { FreeSpace } from '../../platform/storage/index.js';
+import { lockLog } from '../files/index.js';
 import { checkpointStatements } from './checkpoints.queries.js';
+
+export type CheckpointKind = 'manual' | 'auto';
+
+/** A named mark in the change log. */
+@Entity('checkpoints')
+export class StoredCheckpoint {
+  @PrimaryColumn('uuid')
+  workspaceId: string;
+
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  encryptedLabel: string;
+
+  @Column('text')
+  kind: CheckpointKind;
+
+  /** Head of the change log when the checkpoint was created. */
+  @Column('bigint')
+  cursor: number;
+
+  @Column('timestamptz')
+  createdAt: Date;
+}
 
 /** Kept small because a label takes up to 8 KiB. */
 const PAGE = 100;

@@ -1,5 +1,22 @@
-export { StoredCheckpoint } from './checkpoint.entity.js';
-export { type Checkpoint, Checkpoints } from './checkpoints.service.js';
-export { CheckpointsModule } from './checkpoints.module.js';
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
+import { CheckpointsController } from './checkpoints.controller.js';
+import { Checkpoints, StoredCheckpoint } from './checkpoints.service.js';
+import { Projections } from './projections.js';
+
+export { type Checkpoint, Checkpoints, StoredCheckpoint } from './checkpoints.service.js';
 export { FromCursor } from './checkpoints.controller.js';
 export { type ProjectionOf, Projections } from './projections.js';
+
+@Module({
+  imports: [WorkspacesModule, TypeOrmModule.forFeature([StoredCheckpoint])],
+  controllers: [CheckpointsController],
+  providers: [Checkpoints, Projections],
+  exports: [Checkpoints, Projections],
+})
+export class CheckpointsModule {
+  constructor(purge: WorkspacePurge, checkpoints: Checkpoints) {
+    purge.addStep((workspaceId) => checkpoints.purge(workspaceId));
+  }
+}

@@ -15,8 +15,7 @@ import {
 } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { IsName, JsonBody, sendJsonList } from '../../platform/http/index.js';
-import type { Device } from './device.entity.js';
-import { Devices } from './devices.service.js';
+import { type Device, Devices } from './devices.service.js';
 
 /** The contract requires snake_case for the list, camelCase for creation. */
 interface DeviceWire {

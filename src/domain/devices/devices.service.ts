@@ -1,14 +1,59 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
-import { In, IsNull, LessThanOrEqual, MoreThan, Or, Repository } from 'typeorm';
+import type { FastifyRequest } from 'fastify';
+import {
+  Column,
+  Entity,
+  In,
+  IsNull,
+  LessThanOrEqual,
+  MoreThan,
+  Or,
+  PrimaryColumn,
+  Repository,
+} from 'typeorm';
+import { Clock } from '../../platform/clock.js';
+import { BEFORE_ALL_IDS, Database, newId, pagesById, statement } from '../../platform/database/index.js';
+import { BadRequest, Conflict, NotFound } from '../../platform/http/index.js';
+import { Log } from '../../platform/log.js';
 import { lockOwnUser } from '../auth/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, newId, pagesById } from '../../platform/database/index.js';
-import { Conflict, NotFound } from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
-import { Device } from './device.entity.js';
-import { deviceStatements } from './devices.queries.js';
+
+/** A device that a user has registered. */
+@Entity('devices')
+export class Device {
+  /** UUIDv7, so ids sort by creation. */
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  userId: string;
+
+  @Column('text')
+  name: string;
+
+  @Column('text')
+  platform: string;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  /** Null until the device has connected, pulled or pushed. */
+  @Column('timestamptz', { nullable: true })
+  lastSeenAt: Date | null;
+}
+
+export const deviceStatements = {
+  /**
+   * Deletes the push subscriptions of device $1. Another user may have a subscription with the same device id, so only those in the
+   * workspaces of user $2 are deleted.
+   */
+  unsubscribe: statement(
+    'devices.unsubscribe',
+    `DELETE FROM {push_subscriptions} s USING {workspaces} w
+     WHERE w.user_id = $2 AND s.workspace_id = w.id AND s.device_id = $1`,
+  ),
+};
 
 const NOTE_EVERY_MS = 60_000;
 
@@ -106,4 +151,18 @@ export class Devices {
     if (this.noted.size > MAX_NOTED && oldest !== undefined) this.noted.delete(oldest);
     return false;
   }
+}
+
+/** 1–128 visible ASCII characters. The device chooses its id, and need not be registered. */
+export const DEVICE_ID = /^[\x21-\x7e]{1,128}$/;
+export const DEVICE_ID_RULE = 'must be 1 to 128 visible ASCII characters';
+
+export const isDeviceId = (value: unknown): value is string =>
+  typeof value === 'string' && DEVICE_ID.test(value);
+
+/** The value of `X-Device-Id`; undefined without one. @throws BadRequest */
+export function deviceIdOf({ headers }: FastifyRequest): string | undefined {
+  const deviceId = headers['x-device-id'];
+  if (deviceId === undefined || isDeviceId(deviceId)) return deviceId;
+  throw new BadRequest(`X-Device-Id ${DEVICE_ID_RULE}`);
 }

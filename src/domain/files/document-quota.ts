@@ -5,7 +5,7 @@ import { Subscriptions } from '../billing/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { Database, isUnanswered } from '../../platform/database/index.js';
 import { InsufficientStorage } from '../../platform/http/index.js';
-import { type Counter, Metrics } from '../../platform/metrics/index.js';
+import { type Counter, Metrics } from '../../platform/metrics.js';
 import { WorkspaceEntity } from '../workspaces/index.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements, usageStatements } from './files.queries.js';

@@ -1,9 +1,18 @@
-import { Controller, Delete, Get, Put, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Injectable, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccessCheckedInStatement, CurrentWorkspace, OwnedWorkspace, RequiresSubscription, Scopes, Transfer, type WorkspaceRef } from '../../access/index.js';
-import { sendJsonList } from '../../platform/http/index.js';
+import { Readable } from 'node:stream';
+import {
+  AccessCheckedInStatement,
+  CurrentWorkspace,
+  OwnedWorkspace,
+  RequiresSubscription,
+  Scopes,
+  Transfer,
+  type WorkspaceRef,
+} from '../../access/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
-import { Download } from './download.js';
+import { parseEntityTags, RangeNotSatisfiable, sendJsonList } from '../../platform/http/index.js';
+import { Blobs, type ByteRange } from '../../platform/storage/index.js';
 import {
   ContentHash,
   DeviceId,
@@ -12,9 +21,72 @@ import {
   UploadPrecondition,
 } from './file-headers.js';
 import { FILES_DOCS, fileWire, uploadedWire, type UploadedWire } from './files.docs.js';
-import { Files } from './files.service.js';
-import { FileContentLoader } from './file-content-loader.js';
-import { UploadAdmission } from './upload-admission.js';
+import { FileContentLoader, Files, type VersionBytes } from './files.service.js';
+import { UploadAdmission } from './upload-writer.js';
+
+const SINGLE_RANGE = /^bytes=(\d*)-(\d*)$/i;
+
+/**
+ * Parses the single range of a `Range` header against a size in bytes, as specified in RFC 9110. Undefined means the
+ * whole representation: several ranges, another unit, an end before the start, or no range at all.
+ */
+function parseByteRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] = SINGLE_RANGE.exec(header.trim()) ?? [];
+  if (first === '' && last === '') return undefined;
+
+  const isSuffix = first === ''; // the last n bytes, or all when there are fewer
+  const start = isSuffix ? Math.max(size - Number(last), 0) : Number(first);
+  const end = isSuffix || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (!isSuffix && last !== '' && Number(last) < start) return undefined;
+  return start < size ? { start, end } : 'unsatisfiable';
+}
+
+/** Sends the bytes of a version: ETag is the content hash, 304 for If-None-Match, 206 for one byte range. */
+@Injectable()
+export class Download {
+  constructor(private readonly blobs: Blobs) {}
+
+  /** Resolves when the response has started. Waiting for the last byte would delay every request. */
+  async send(request: FastifyRequest, reply: FastifyReply, content: VersionBytes): Promise<void> {
+    const etag = `"${content.contentHash}"`;
+    const always = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
+    if (isFresh(request, content.contentHash)) {
+      void reply.status(304).headers(always).send(nothing());
+      return;
+    }
+
+    const range = rangeOf(request, content.size, etag);
+    const body = request.method === 'HEAD' ? nothing() : await this.blobs.read(content, range);
+    // Set late: an error response thrown above must not carry these headers.
+    reply.headers(always).header('content-type', 'application/octet-stream');
+    reply.header('content-length', range ? range.end - range.start + 1 : content.size);
+    if (range) reply.status(206).header('content-range', `bytes ${range.start}-${range.end}/${content.size}`);
+    void reply.send(body);
+  }
+}
+
+/** Returns a stream because Fastify would answer HEAD with the length of an empty string. */
+function nothing(): Readable {
+  return Readable.from([]);
+}
+
+function isFresh({ headers }: FastifyRequest, contentHash: string): boolean {
+  const tags = headers['if-none-match'] === undefined ? [] : parseEntityTags(headers['if-none-match'], true);
+  return tags.includes('*') || tags.includes(contentHash);
+}
+
+/**
+ * Undefined means the whole file: also for HEAD, where ranges do not apply, and for a range of another version
+ * (If-Range).
+ */
+function rangeOf({ method, headers }: FastifyRequest, size: number, etag: string): ByteRange | undefined {
+  if (method !== 'GET' || headers.range === undefined) return undefined;
+  if (headers['if-range'] !== undefined && headers['if-range'] !== etag) return undefined;
+  const range = parseByteRange(headers.range, size);
+  if (range !== 'unsatisfiable') return range;
+  const contentRange = { 'content-range': `bytes */${size}` };
+  throw new RangeNotSatisfiable('the range is outside the file', {}, contentRange);
+}
 
 @Controller('api/v1/workspaces/:id/files')
 @Documented(FILES_DOCS)

@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { setImmediate as readRequests } from 'node:timers/promises';
-import { KeyedCounter } from '../../platform/async/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { KeyedCounter } from '../../platform/async.js';
+import { Clock } from '../../platform/clock.js';
 import { sqlState } from '../../platform/database/index.js';
 import { ServiceUnavailable } from '../../platform/http/index.js';
 import { Queues } from '../../platform/limits/index.js';
-import { requestScope } from '../../platform/log/index.js';
+import { requestScope } from '../../platform/log.js';
 import { DocumentQuota } from './document-quota.js';
-import type { Answered, Put, PutOutcome } from './put.js';
+import { type Answered, type Put, type PutOutcome, UploadWriter } from './upload-writer.js';
 import { UploadLines, type Waiting } from './upload-lines.js';
-import { UploadWriter } from './upload-writer.js';
 
 type Answer = () => void;
 

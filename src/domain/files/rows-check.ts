@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Database, sessionWithoutTimeouts } from '../../platform/database/index.js';
-import type { Examination, Finding } from '../../platform/doctor/index.js';
+import { BEFORE_ALL_IDS, Database, sessionWithoutTimeouts } from '../../platform/database/index.js';
+import type { Examination, Finding } from '../../platform/doctor.js';
 import { liveWorkspaceIds, WorkspaceEntity } from '../workspaces/index.js';
-import { rowsStatements } from './files.queries.js';
+import { rowsStatements, usageStatements } from './files.queries.js';
 
 /** Rows of one kind that refer to nothing, or differ from the row that they repeat. */
 interface Fault {
@@ -54,7 +54,7 @@ export class RowsCheck {
           await session.run(rowsStatements.correctPaths, [id]);
           await session.run(rowsStatements.correctHeads, [id]);
         }
-        for (const fault of faults) yield finding(id, fault, fix);
+        for (const fault of faults) yield findingOfRows(id, fault, fix);
       }
     } finally {
       await session.end();
@@ -70,7 +70,7 @@ const withoutItsWorkspace = (table: string, workspaceId: string): Finding => ({
   isFixed: false,
 });
 
-function finding(workspaceId: string, { kind, rows, example }: Fault, fix: boolean): Finding {
+function findingOfRows(workspaceId: string, { kind, rows, example }: Fault, fix: boolean): Finding {
   const subject = `workspace ${workspaceId}`;
   if (kind in REPEATED)
     return {
@@ -86,5 +86,48 @@ function finding(workspaceId: string, { kind, rows, example }: Fault, fix: boole
     problem: `${rows} ${DANGLING[kind as keyof typeof DANGLING]}, such as ${example}.`,
     cure: 'Restore the workspace from a backup; what these rows refer to is lost.',
     isFixed: false,
+  };
+}
+
+/** The usage counter of a workspace, and the value it should have. */
+interface Count {
+  readonly workspaceId: string;
+  readonly usedBytes: number;
+  readonly actualBytes: number;
+}
+
+/** Checks that each workspace's usage counter equals the bytes of its kept versions. */
+@Injectable()
+export class UsageCheck {
+  constructor(private readonly database: Database) {}
+
+  /** Reads the workspaces one by one, without a time limit and without locks. With `fix`, it adds the difference. */
+  async *drift({ fix }: Examination): AsyncGenerator<Finding> {
+    const session = await sessionWithoutTimeouts(this.database, 'doctor');
+    try {
+      if (fix) await session.run(usageStatements.correctAlone, []);
+      for (let above = BEFORE_ALL_IDS; ;) {
+        const [count] = await session.run<Count>(usageStatements.next, [above]);
+        if (!count) return;
+        const { workspaceId, usedBytes, actualBytes } = count;
+        if (usedBytes !== actualBytes) {
+          if (fix) await session.run(usageStatements.correct, [workspaceId, actualBytes - usedBytes]);
+          yield findingOfUsage(count, fix);
+        }
+        above = workspaceId;
+      }
+    } finally {
+      await session.end();
+    }
+  }
+}
+
+function findingOfUsage({ workspaceId, usedBytes, actualBytes }: Count, isFixed: boolean): Finding {
+  return {
+    fault: 'usage drift',
+    subject: `workspace ${workspaceId}`,
+    problem: `The usage counter is ${usedBytes} bytes; the kept versions take ${actualBytes} bytes.`,
+    cure: 'Run `doctor --fix` to correct the counter.',
+    isFixed,
   };
 }

@@ -1,7 +1,7 @@
-import { KeyedCounter } from '../../platform/async/index.js';
-import type { RequestScope } from '../../platform/log/index.js';
+import { KeyedCounter } from '../../platform/async.js';
+import type { RequestScope } from '../../platform/log.js';
 import { callerKey } from '../../access/index.js';
-import type { Put, PutOutcome } from './put.js';
+import type { Put, PutOutcome } from './upload-writer.js';
 
 /** An upload that waits for a commit. */
 export interface Waiting {

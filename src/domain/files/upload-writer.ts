@@ -1,10 +1,44 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../platform/clock/index.js';
-import { Database, type Parameter } from '../../platform/database/index.js';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { type Caller, WorkspaceAccess, WorkspaceClosed } from '../../access/index.js';
-import { DocumentQuota } from './document-quota.js';
+import { Clock } from '../../platform/clock.js';
+import { Configuration } from '../../platform/config/index.js';
+import { Database, type Parameter, type StoredFunctions } from '../../platform/database/index.js';
+import { bodyChunks, declaredLength } from '../../platform/http/index.js';
+import { Blobs, FreeSpace } from '../../platform/storage/index.js';
+import { DocumentQuota, type ForeseenUpload } from './document-quota.js';
+import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
-import type { Answered, Put } from './put.js';
+
+/** The data of one upload for the database; `bytes` is null when they are in the blob store. */
+export interface Put {
+  readonly workspaceId: string;
+  /** The workspace must be accessible to this caller; undefined when access has already been checked. */
+  readonly caller: Caller | undefined;
+  readonly encryptedPath: string;
+  readonly contentHash: string;
+  readonly size: number;
+  readonly deviceId: string;
+  readonly precondition: Precondition;
+  readonly now: Date;
+  readonly fileId: string;
+  readonly versionId: string;
+  readonly blobId: string;
+  readonly bytes: Buffer | null;
+}
+
+export interface PutOutcome {
+  readonly outcome:
+    'created' | 'updated' | 'unchanged' | 'precondition_failed' | 'workspace_gone' | 'blob_gone';
+  readonly fileId: string;
+  readonly version: number;
+  /** Cursor of the logged change; null when nothing was written. */
+  readonly cursor: number | null;
+}
+
+/** With `quota_exceeded`, nothing was written: `usedBytes` and this upload would exceed the quota. */
+export type Answered = PutOutcome | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number };
 
 /** Writes uploads in one commit each time: those to one workspace, or those to many that nobody else has locked. */
 @Injectable()
@@ -161,3 +195,55 @@ const columns = (puts: readonly Put[]): Parameter[] => [
   puts.map((put) => put.precondition.ifMatch?.join(',') ?? null),
   puts.map((put) => String(put.precondition.ifAbsent)),
 ];
+
+/** Builds copy the file beside the code: nest-cli.json and scripts/bundle.mjs. */
+export const UPLOAD_FUNCTIONS: StoredFunctions = {
+  main: 'put_documents',
+  template: readFileSync(new URL('./put-documents.sql', import.meta.url), 'utf8'),
+};
+
+/** Refuses an upload without sufficient room before its body is read, or as soon as more bytes arrive than fit. */
+@Injectable()
+export class UploadAdmission {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly quota: DocumentQuota,
+    private readonly space: FreeSpace,
+    private readonly blobs: Blobs,
+  ) {}
+
+  /**
+   * Passes the body of an upload to `use`.
+   * @throws NoRoom when the disk has no room for uploads, InsufficientStorage, and whatever `use` throws
+   */
+  async admit<T>(
+    request: IncomingMessage,
+    upload: ForeseenUpload,
+    use: (body: AsyncIterable<Buffer>) => Promise<T>,
+  ): Promise<T> {
+    const { maxFileBytes } = this.configuration;
+    const length = declaredLength(request);
+    const held = (bytes: number): number => this.blobs.heldOf(bytes);
+    return this.space.during(async (place) => {
+      if (this.isLeftToWrite(length)) return use(bodyChunks(request, maxFileBytes, { place, held }));
+      const refuseAbove = await this.quota.foresee(upload, length);
+      let received = 0;
+      const work = (bytes: number): Promise<void> | undefined => {
+        refuseAbove((received += bytes));
+        return place.work(bytes);
+      };
+      return use(bodyChunks(request, maxFileBytes, { place: { ...place, work }, held }));
+    });
+  }
+
+  /**
+   * A small body is checked only by its write: asking first would cost as much as reading it. A body that is too
+   * large is refused for its size.
+   */
+  private isLeftToWrite(length: number | undefined): boolean {
+    const { inlineBlobBytes, maxFileBytes } = this.configuration;
+    const { ofUploads } = this.quota;
+    if (ofUploads === null) return true;
+    return length !== undefined && (length <= Math.min(inlineBlobBytes, ofUploads) || length > maxFileBytes);
+  }
+}

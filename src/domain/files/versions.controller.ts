@@ -17,7 +17,7 @@ import {
 } from '../../platform/api-docs/index.js';
 import { DEVICE_ID } from '../devices/index.js';
 import { sendJsonList } from '../../platform/http/index.js';
-import { Download } from './download.js';
+import { Download } from './files.controller.js';
 import { EncryptedPath, OptionalDeviceId } from './file-headers.js';
 import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS, IN_PATH } from './files.docs.js';
 import { type Restored, type Version, Versions } from './versions.service.js';

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import { NotFound } from '../../platform/http/index.js';
 import { Connections } from './connections.js';
-import { CoalescingRunner } from '../../platform/async/index.js';
+import { CoalescingRunner } from '../../platform/async.js';
 import { frameOf } from './messages.js';
 import { Rooms } from './rooms.js';
-import { SendBudget } from './notices.js';
+import { SendBudget } from './socket-connection.js';
 
 const ASSETS_CHANGED = frameOf({ type: 'assets-changed' });
 

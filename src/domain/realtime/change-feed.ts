@@ -2,9 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { Conflict } from '../../platform/http/index.js';
 import type { ChangeLogReader } from '../sync/index.js';
 import type { LoggedChange } from '../workspaces/index.js';
-import { CloseCode } from './close-codes.js';
-import type { Connection } from './socket-connection.js';
-import { CoalescingRunner } from '../../platform/async/index.js';
+import { CloseCode, type Connection } from './socket-connection.js';
+import { CoalescingRunner } from '../../platform/async.js';
 import { changesMessage, frameOf } from './messages.js';
 
 const PAGE = 1000;

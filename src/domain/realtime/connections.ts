@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type Counter, Metrics } from '../../platform/metrics/index.js';
-import { CloseCode } from './close-codes.js';
-import type { Connection } from './socket-connection.js';
+import { type Counter, Metrics } from '../../platform/metrics.js';
+import { CloseCode, type Connection } from './socket-connection.js';
 
 const NONE: ReadonlySet<Connection> = new Set();
 

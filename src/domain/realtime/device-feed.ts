@@ -1,7 +1,6 @@
-import type { Connection } from './socket-connection.js';
-import { CoalescingRunner } from '../../platform/async/index.js';
+import { type Connection, type Notice, Notices } from './socket-connection.js';
+import { CoalescingRunner } from '../../platform/async.js';
 import { frameOf } from './messages.js';
-import { type Notice, Notices } from './notices.js';
 
 export interface DeviceSources {
   /** Replaces the workspace's devices on this instance and notifies the other instances. */

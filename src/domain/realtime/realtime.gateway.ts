@@ -1,15 +1,17 @@
+import { Controller, Get } from '@nestjs/common';
 import { type OnGatewayConnection, WebSocketGateway } from '@nestjs/websockets';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
+import { OwnedWorkspace, Scopes } from '../../access/index.js';
+import { Documented } from '../../platform/api-docs/index.js';
+import { Clock } from '../../platform/clock.js';
+import { NotFound, UpgradeRequired } from '../../platform/http/index.js';
+import { Log } from '../../platform/log.js';
 import { Devices } from '../devices/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { NotFound } from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
-import { CloseCode } from './close-codes.js';
-import { type Admission, Connection } from './socket-connection.js';
 import { Connections } from './connections.js';
 import { type ClientMessage, InvalidMessage, parseMessage } from './messages.js';
 import { Rooms } from './rooms.js';
+import { type Admission, CloseCode, Connection } from './socket-connection.js';
 
 const MAX_FRAME_BYTES = 64 * 1024;
 
@@ -106,5 +108,41 @@ export class RealtimeGateway implements OnGatewayConnection {
       connection.sendError('unavailable', 'the service is temporarily unavailable');
       connection.close(CloseCode.tryAgainLater);
     }
+  }
+}
+
+const UPGRADE_DOCS = {
+  tag: 'Live room',
+  operations: {
+    get: {
+      id: 'liveRoom.open',
+      summary: 'Open the live room of a workspace (WebSocket)',
+      description:
+        'The request is a WebSocket upgrade. The bearer token is in the Authorization header, or in the query, because ' +
+        'browsers cannot set headers here; where there are both, the header counts. Frames are JSON texts of at most 64 KiB. The client sends `hello` with `cursor` and `deviceId`, and ' +
+        '`ping`. The service sends `welcome`, `changes`, `assets-changed`, `device_connected`, ' +
+        '`device_disconnected`, `pong` and `error`. A refusal is an HTTP answer before the upgrade.',
+      query: {
+        token: { description: 'A JWT or a personal access token, instead of the Authorization header.' },
+      },
+      headers: { Upgrade: { description: '`websocket`' } },
+      answers: {
+        101: { description: 'the WebSocket is open', headers: { Upgrade: '`websocket`' } },
+        426: 'the request does not ask for an upgrade',
+      },
+    },
+  },
+} as const;
+
+/** Answers plain HTTP requests to the live room's URL. The upgrade itself never reaches this controller. */
+@Controller('api/v1/workspaces/:id/ws')
+@Documented(UPGRADE_DOCS)
+export class UpgradeController {
+  /** Always throws. @throws UpgradeRequired */
+  @Get()
+  @Scopes('documents:read')
+  @OwnedWorkspace()
+  get(): never {
+    throw new UpgradeRequired();
   }
 }

@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Devices } from '../devices/index.js';
-import { CoalescingRunner } from '../../platform/async/index.js';
+import { CoalescingRunner } from '../../platform/async.js';
 import { Database } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
-import { Log } from '../../platform/log/index.js';
+import { Log } from '../../platform/log.js';
 import { ChangeLogReader } from '../sync/index.js';
 import { ChangeFeed } from './change-feed.js';
 import type { Connection } from './socket-connection.js';
 import { DeviceFeed } from './device-feed.js';
-import { Presence } from './presence.js';
-import { realtimeStatements } from './realtime.queries.js';
+import { Presence, realtimeStatements } from './presence.js';
 
 /** The sockets of one workspace on this instance that have said hello, and their feeds. */
 class Room {

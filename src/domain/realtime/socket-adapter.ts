@@ -1,11 +1,17 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import { type INestApplicationContext, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { WsAdapter } from '@nestjs/platform-ws';
+import { Interval } from '@nestjs/schedule';
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
+import { Clock } from '../../platform/clock.js';
 import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
+import { Log } from '../../platform/log.js';
+import { Connections } from './connections.js';
+import { Presence } from './presence.js';
+import { Rooms } from './rooms.js';
+import { CloseCode } from './socket-connection.js';
 import { UpgradeAuthorizer } from './upgrade-authorizer.js';
 
 /** Decides whether upgrades are accepted at the moment. @throws ApiError, which is sent instead of the 101 */
@@ -146,5 +152,75 @@ export class SocketAdapter extends WsAdapter {
     const url = this.destinationOf(request) ? request.url : '[unrouted]';
     const req = { method: request.method, url };
     this.log.info({ requestId, req, status, ip: this.authorizer.addressOf(request) }, 'upgrade');
+  }
+}
+
+const GOODBYE_MS = 2_000;
+
+/**
+ * At shutdown, sockets are closed first, with a close code that tells clients to reconnect; requests in progress
+ * finish afterwards.
+ */
+@Injectable()
+export class SocketShutdown implements OnModuleDestroy {
+  constructor(
+    private readonly authorizer: UpgradeAuthorizer,
+    private readonly connections: Connections,
+    private readonly presence: Presence,
+    private readonly log: Log,
+  ) {}
+
+  async onModuleDestroy(): Promise<void> {
+    this.authorizer.close();
+    const deadline = performance.now() + GOODBYE_MS;
+    do {
+      this.connections.closeWhere(() => true, CloseCode.goingAway); // includes sockets that were being admitted
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    } while (this.connections.size > 0 && performance.now() < deadline);
+    for (const connection of this.connections) connection.cut();
+    await this.log.bestEffort('end the lease', () => this.presence.endLease());
+  }
+}
+
+const BEAT_EVERY_MS = 5_000;
+const PING_EVERY_MS = 30_000;
+const SILENT_FOR_MS = 60_000;
+
+/**
+ * Every 5 s, renews the lease by which other instances know this one and cuts sockets that have been silent. Pings
+ * each socket every 30 s.
+ */
+@Injectable()
+export class Heartbeat {
+  private lastBeat = 0;
+
+  constructor(
+    private readonly connections: Connections,
+    private readonly presence: Presence,
+    private readonly rooms: Rooms,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  @Interval(BEAT_EVERY_MS)
+  async beat(): Promise<void> {
+    this.ping(this.clock.elapsed());
+    await this.log.bestEffort('renew the lease', () => this.presence.renewLease());
+    if (this.presence.takeForgotten()) for (const { devices } of this.rooms.all()) devices.forgetWritten();
+    await this.rooms.settleAll();
+  }
+
+  /**
+   * After a late beat, for example because the process was stopped, frames that peers sent meanwhile are still
+   * unread.
+   */
+  private ping(now: number): void {
+    const isLate = now - this.lastBeat > 3 * BEAT_EVERY_MS;
+    this.lastBeat = now;
+    for (const connection of this.connections) {
+      if (isLate) connection.lastHeard = now;
+      if (now - connection.lastHeard >= SILENT_FOR_MS) connection.cut();
+      else if (isLate || now - connection.lastPinged >= PING_EVERY_MS) connection.ping(now);
+    }
   }
 }

@@ -9,8 +9,8 @@ import {
   USER_SUSPENDED,
 } from '../auth/index.js';
 import { EventBus } from '../../platform/events/index.js';
-import { Log } from '../../platform/log/index.js';
-import { CloseCode } from './close-codes.js';
+import { Log } from '../../platform/log.js';
+import { CloseCode } from './socket-connection.js';
 import { Connections } from './connections.js';
 
 const EVERY_MS = 3_000;

@@ -1,5 +1,6 @@
-import type { VersionIds } from '../files/index.js';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BEFORE_ALL_IDS, Database, type Parameter, type Statement } from '../../platform/database/index.js';
+import type { VersionIds } from '../files/index.js';
 import { cutoffsAt } from './retention-rule.js';
 import { retentionStatements } from './retention.queries.js';
 
@@ -108,4 +109,14 @@ function read<Row>(database: Database, query: Statement, values: readonly Parame
     await tx.run(retentionStatements.planAnew, []);
     return tx.run<Row>(query, values);
   });
+}
+
+/** The time as of which the last complete nightly run has thinned: at most one row. */
+@Entity('retention_progress')
+export class RetentionProgress {
+  @PrimaryColumn('boolean')
+  id: true;
+
+  @Column('timestamptz')
+  asOf: Date;
 }

@@ -1,5 +1,5 @@
 import { lockLog, prepareThinning, type Thinned, thinVersions } from '../files/index.js';
-import type { Clock } from '../../platform/clock/index.js';
+import type { Clock } from '../../platform/clock.js';
 import type { Database } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import type { Batch } from './history-walk.js';

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Column, Entity, In, PrimaryColumn, type Repository } from 'typeorm';
 import {
   BEFORE_ALL_IDS,
   Database,
-  type Part,
   type Parameter,
+  type Part,
   type Statement,
 } from '../../platform/database/index.js';
+import { WorkspacePurge } from '../workspaces/index.js';
 import { type DueTimes, FILES, VERSIONS } from './history-walk.js';
 import { RULE } from './retention-rule.js';
 import { queueStatements } from './retention.queries.js';
@@ -145,5 +148,41 @@ async function* workspacesIn(part: Part, asOf: Date): AsyncGenerator<string, voi
     const [page]: (WorkspacePage | undefined)[] = await part.run(queueStatements.dueWorkspaces, values);
     yield* page?.ids ?? [];
     above = page?.last ?? null;
+  }
+}
+
+/** A file with versions to thin at some time. */
+@Entity('retention_queue')
+export class QueuedFile {
+  @PrimaryColumn('uuid')
+  workspaceId: string;
+
+  @PrimaryColumn('uuid')
+  fileId: string;
+
+  /** May be `-infinity`. */
+  @Column('timestamptz')
+  dueAt: Date;
+
+  @Column('boolean', { default: false })
+  isPinned: boolean;
+
+  /** Rises whenever the file becomes due. */
+  @Column('bigint', { default: 0 })
+  revision: number;
+}
+
+const BATCH = 1_000;
+
+/** Removes the queue of a deleted workspace in bounded batches. */
+@Injectable()
+export class QueuePurge {
+  constructor(@InjectRepository(QueuedFile) queue: Repository<QueuedFile>, purge: WorkspacePurge) {
+    purge.addStep(async (workspaceId) => {
+      const some = await queue.find({ select: { fileId: true }, where: { workspaceId }, take: BATCH });
+      if (some.length === 0) return 0;
+      const { affected } = await queue.delete({ workspaceId, fileId: In(some.map(({ fileId }) => fileId)) });
+      return affected ?? 0;
+    });
   }
 }

@@ -1,16 +1,54 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { Column, Entity, PrimaryColumn, type Repository } from 'typeorm';
+import { Clock } from '../../platform/clock.js';
+import { Database, type Parameter, removeInBatches, type Statement } from '../../platform/database/index.js';
+import { type Counts, NightlyJobs } from '../../platform/jobs/index.js';
+import { Log } from '../../platform/log.js';
+import { GIVE_UP_AFTER_MS } from '../../platform/mail/index.js';
+import { HOUR_MS, KNOWN_FOR_MS } from '../auth/index.js';
 import { countThinnable } from '../files/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { Database } from '../../platform/database/index.js';
-import { Log } from '../../platform/log/index.js';
 import { liveWorkspaceIds, WorkspaceEntity } from '../workspaces/index.js';
-import { type Batch, type DueTimes, supersededOf, supersededVersions } from './history-walk.js';
+import {
+  type Batch,
+  type DueTimes,
+  RetentionProgress,
+  supersededOf,
+  supersededVersions,
+} from './history-walk.js';
 import { LockedThinning } from './locked-thinning.js';
-import { RetentionProgress } from './retention-progress.entity.js';
-import type { RetentionReport, ThinnedWorkspace } from './retention-report.js';
 import { type DueFile, RetentionQueue } from './retention-queue.js';
+import { expiredRowStatements } from './retention.queries.js';
+
+/** A workspace in which versions were thinned. */
+export interface ThinnedWorkspace {
+  readonly workspaceId: string;
+  readonly versions: number;
+  readonly blobs: number;
+  readonly bytes: number;
+}
+
+/** What a run has removed, or would remove with `isDryRun`; a dry run reports no blobs. */
+export interface RetentionReport {
+  /** The reference time for ages. */
+  readonly asOf: Date;
+  readonly versions: number;
+  /** Blobs that are removed after a grace period, and their bytes. */
+  readonly blobs: number;
+  readonly bytes: number;
+  /** The number of workspaces that could not be thinned in this run. */
+  readonly failed: number;
+  /** The longest time for which writers of a workspace had to wait for one batch. */
+  readonly longestLockMs: number;
+  /** False when the run was aborted. */
+  readonly isComplete: boolean;
+}
+
+/** For the row in `job_runs`. */
+export function retentionCounts(report: RetentionReport): Counts {
+  const { versions, blobs, bytes, failed, longestLockMs } = report;
+  return { versions, blobs, bytes, failed, longestLockMs };
+}
 
 /** The maximum step beyond the previous run. A larger step means that the clock is wrong or the service was off. */
 const FURTHEST_MS = 48 * 60 * 60_000;
@@ -124,7 +162,7 @@ export class Retention {
   private async thin(
     batch: Batch,
     { workspaceId, thinning, options, counts }: Run,
-  ): Promise<Counts | undefined> {
+  ): Promise<Removed | undefined> {
     if (options.signal?.aborted) return undefined;
     const thinned = options.isDryRun
       ? { ...NOTHING, versions: await this.countThinnable(workspaceId, batch) }
@@ -144,15 +182,79 @@ interface Run {
   readonly thinning: LockedThinning;
   readonly options: RetentionOptions;
   /** What it has removed so far. */
-  readonly counts: Counts;
+  readonly counts: Removed;
 }
 
-type Counts = Record<'versions' | 'blobs' | 'bytes', number>;
+type Removed = Record<'versions' | 'blobs' | 'bytes', number>;
 
-const NOTHING: Readonly<Counts> = { versions: 0, blobs: 0, bytes: 0 };
+const NOTHING: Readonly<Removed> = { versions: 0, blobs: 0, bytes: 0 };
 
-function add({ versions, blobs, bytes }: Readonly<Counts>, total: Counts): void {
+function add({ versions, blobs, bytes }: Readonly<Removed>, total: Removed): void {
   total.versions += versions;
   total.blobs += blobs;
   total.bytes += bytes;
 }
+
+/** How far the nightly runs have read the log of a workspace. */
+@Entity('retention_marks')
+export class RetentionMark {
+  @PrimaryColumn('uuid')
+  workspaceId: string;
+
+  @Column('bigint')
+  cursor: number;
+
+  /** The rule under which the log was read. */
+  @Column('text')
+  rule: string;
+
+  /** Whether a checkpoint was deleted since. */
+  @Column('boolean', { default: false })
+  hasUnpinned: boolean;
+}
+
+const BATCH = 1_000;
+
+/** A window of hits ends after a minute; this allows for other instances whose clocks are behind. */
+const HITS_KEPT_MS = 10 * 60_000;
+
+/** How long the audit log is kept. */
+const AUDIT_KEPT_MS = 400 * 24 * HOUR_MS;
+
+type Removal = (now: Date, signal: AbortSignal) => Promise<{ removed: number }>;
+
+/** Removes expired rows every night, in bounded batches. */
+@Injectable()
+export class ExpiredRows {
+  constructor(
+    private readonly database: Database,
+    jobs: NightlyJobs,
+  ) {
+    jobs.add('one-time-tokens', this.removing(expiredRowStatements.oneTimeTokens, asOf));
+    jobs.add('sessions', this.removing(expiredRowStatements.sessions, asOf));
+    jobs.add('ended-sessions', this.removing(expiredRowStatements.endedSessions, before(HOUR_MS)));
+    jobs.add(
+      'presence',
+      this.removing(expiredRowStatements.instances, () => []),
+    );
+    jobs.add('rate-limits', this.removing(expiredRowStatements.hits, before(HITS_KEPT_MS)));
+    jobs.add('wrong-passwords', this.removing(expiredRowStatements.wrongPasswords, before(HOUR_MS)));
+    jobs.add('audit-events', this.removing(expiredRowStatements.auditEvents, before(AUDIT_KEPT_MS)));
+    jobs.add('invitations', this.removing(expiredRowStatements.invitations, asOf));
+    jobs.add('mail-links', this.removing(expiredRowStatements.mailLinks, before(2 * GIVE_UP_AFTER_MS)));
+    jobs.add('known-networks', this.removing(expiredRowStatements.knownNetworks, before(KNOWN_FOR_MS)));
+  }
+
+  private removing(query: Statement, valuesAt: (now: Date) => Parameter[]): Removal {
+    return async (now, signal) => {
+      const batch = (): Promise<unknown[]> => this.database.run(query, [BATCH, ...valuesAt(now)]);
+      return { removed: await removeInBatches(BATCH, batch, signal) };
+    };
+  }
+}
+
+const asOf = (now: Date): Date[] => [now];
+
+const before =
+  (ms: number) =>
+  (now: Date): Date[] => [new Date(now.getTime() - ms)];

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ChangePublisher, type FileRow, lockedFilesAt, lockLog, logDeletions } from '../files/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { Database, type WorkspaceTx } from '../../platform/database/index.js';
-import { refuseCursor } from './cursors.js';
-import type { PushRequest } from './sync.dto.js';
+import { type PushRequest, refuseCursor } from './sync.dto.js';
 import { syncStatements } from './sync.queries.js';
 
 /** What the log contains for one file above a device's base cursor, from that device's point of view. */

@@ -1,15 +1,168 @@
 import { Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccessCheckedInStatement, CurrentPrincipal, CurrentWorkspace, OwnedWorkspace, type Principal, RequiresSubscription, Scopes, type WorkspaceRef } from '../../access/index.js';
-import { Devices } from '../devices/index.js';
+import {
+  AccessCheckedInStatement,
+  CurrentPrincipal,
+  CurrentWorkspace,
+  OwnedWorkspace,
+  type Principal,
+  RequiresSubscription,
+  Scopes,
+  type WorkspaceRef,
+} from '../../access/index.js';
+import {
+  arrayOf,
+  BOOLEAN,
+  COUNT,
+  Documented,
+  errorWith,
+  INSTANT,
+  json,
+  matching,
+  named,
+  nullable,
+  objectOf,
+  oneOf,
+  ORDINAL,
+  SHA256_HEX,
+  UUID,
+} from '../../platform/api-docs/index.js';
 import { JsonBody, sendJsonText } from '../../platform/http/index.js';
-import { OpenWhenReadOnly } from '../../platform/kill-switch/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
-import { Pages } from './pages.service.js';
+import { OpenWhenReadOnly } from '../../platform/kill-switch.js';
+import { DEVICE_ID, Devices } from '../devices/index.js';
+import { ENCRYPTED_PATH } from '../files/index.js';
+import { ChangeLogReader, Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';
-import { SYNC_DOCS } from './sync.docs.js';
 import { clampLimit, clampTextLimit, pageCursorIn, PullRequest, PushRequest } from './sync.dto.js';
-import { ChangeLogReader } from './change-log-reader.js';
+
+interface SnapshotFileWire {
+  id: string;
+  encryptedPath: string;
+  contentHash: string;
+  encryptedSize: number;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+}
+
+interface ChangeWire {
+  encryptedPath: string;
+  action: string;
+  contentHash: string;
+  encryptedSize: number;
+  version: number;
+  changedAt: string;
+  changedByDevice: string | null;
+}
+
+export interface TrashedFileWire {
+  id: string;
+  encrypted_path: string;
+  content_hash: string;
+  encrypted_size: number;
+  version: number;
+  deleted_at: string;
+}
+
+export const PATH = matching(ENCRYPTED_PATH);
+
+export const PAGE_QUERY = {
+  limit: {
+    description: '1 to 1000; 100 if it is missing or not a number. The value is rounded down and clamped.',
+  },
+  pageCursor: { description: '`nextPageCursor` of the previous page.', schema: UUID },
+} as const;
+
+const STATUS = objectOf<Record<'cursor' | 'fileCount', number>>({ cursor: COUNT, fileCount: COUNT });
+
+const SNAPSHOT_FILE = named(
+  'SnapshotFile',
+  objectOf<SnapshotFileWire>({
+    id: UUID,
+    encryptedPath: PATH,
+    contentHash: SHA256_HEX,
+    encryptedSize: COUNT,
+    version: ORDINAL,
+    createdAt: INSTANT,
+    updatedAt: INSTANT,
+  }),
+);
+
+const SNAPSHOT = objectOf<Record<'files' | 'cursor' | 'nextPageCursor' | 'hasMore', unknown>>({
+  files: arrayOf(SNAPSHOT_FILE),
+  cursor: COUNT,
+  nextPageCursor: nullable(UUID),
+  hasMore: BOOLEAN,
+});
+
+const CHANGE = named(
+  'Change',
+  objectOf<ChangeWire>({
+    encryptedPath: PATH,
+    action: oneOf('upsert', 'delete'),
+    contentHash: SHA256_HEX,
+    encryptedSize: COUNT,
+    version: ORDINAL,
+    changedAt: INSTANT,
+    changedByDevice: nullable(matching(DEVICE_ID)),
+  }),
+);
+
+const PULLED = objectOf<Record<'changes' | 'cursor' | 'hasMore', unknown>>({
+  changes: arrayOf(CHANGE),
+  cursor: COUNT,
+  hasMore: BOOLEAN,
+});
+
+const PUSHED = objectOf<Pushed>({
+  cursor: COUNT,
+  accepted: arrayOf(PATH),
+  conflicts: arrayOf(
+    named(
+      'PushConflict',
+      objectOf<Pushed['conflicts'][number]>({
+        encryptedPath: PATH,
+        serverVersion: ORDINAL,
+        serverContentHash: SHA256_HEX,
+      }),
+    ),
+  ),
+});
+
+const BOOTSTRAP = json(
+  'the cursor is not valid in this log: start again from the snapshot',
+  errorWith({ needsBootstrap: { const: true }, compactionFloor: COUNT }),
+);
+
+export const SYNC_DOCS = {
+  tag: 'Sync',
+  operations: {
+    status: {
+      id: 'sync.getStatus',
+      summary: 'Get the head of the change log',
+      answers: { 200: json('the head cursor and the number of live files', STATUS) },
+    },
+    snapshot: {
+      id: 'sync.getSnapshot',
+      summary: 'Get a page of the snapshot of live files',
+      description: 'Keep only the `cursor` of the first page, and pull from it after the last page.',
+      query: PAGE_QUERY,
+      answers: { 200: json('a page, ordered by file id', SNAPSHOT), 400: 'pageCursor is not a file id' },
+    },
+    push: {
+      summary: 'Push deletions',
+      description:
+        'All rows are processed in one transaction. `action` is `delete`. Content is uploaded file by file with PUT.',
+      answers: { 200: json('the accepted paths and the conflicts', PUSHED), 409: BOOTSTRAP },
+    },
+    pull: {
+      summary: 'List the changes after a cursor, oldest first',
+      description:
+        '`limit` is 1 to 1000; the default is 100. While `hasMore` is true, pull again with the returned cursor.',
+      answers: { 200: json('the changes, and the cursor to continue from', PULLED), 409: BOOTSTRAP },
+    },
+  },
+} as const;
 
 /** Fits 1,000 rows with the longest paths. */
 const PUSH_BODY_LIMIT = 8 * 1024 * 1024;

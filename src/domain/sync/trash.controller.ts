@@ -18,7 +18,7 @@ import {
 import { sendJsonText } from '../../platform/http/index.js';
 import { clampTextLimit, pageCursorIn } from './sync.dto.js';
 import { Pages } from './pages.service.js';
-import { PAGE_QUERY, PATH, type TrashedFileWire } from './sync.docs.js';
+import { PAGE_QUERY, PATH, type TrashedFileWire } from './sync.controller.js';
 
 const TRASHED_FILE = named(
   'TrashedFile',

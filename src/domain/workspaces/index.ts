@@ -1,10 +1,35 @@
-export { type DeletedWorkspace } from './purge-queue.js';
-export { type LockedWorkspace, lockWorkspaceRow } from './lock-workspace.js';
-export { liveWorkspaceIds } from './live-workspaces.js';
-export { WorkspaceDeletion } from './workspace-deletion.js';
-export { WorkspaceEntity } from './workspace.entity.js';
-export { WorkspacePurge } from './workspace-purge.js';
-export { VerifyPasswordRequest, Workspaces } from './workspaces.service.js';
-export { WorkspacesOfUser } from './workspaces-of-user.js';
-export { WorkspacesModule } from './workspaces.module.js';
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccessModule } from '../../access/index.js';
+import { NightlyJobs } from '../../platform/jobs/index.js';
+import { Queues } from '../../platform/limits/index.js';
+import { AuthModule } from '../auth/index.js';
+import { BillingModule } from '../billing/index.js';
+import { WorkspaceDeletion, WorkspacePurge } from './workspace-purge.js';
+import { WorkspaceEntity, WorkspacesOfUser } from './workspaces-of-user.js';
+import { WorkspacesController } from './workspaces.controller.js';
+import { Workspaces } from './workspaces.service.js';
+
+export { type DeletedWorkspace, WorkspaceDeletion, WorkspacePurge } from './workspace-purge.js';
+export {
+  liveWorkspaceIds,
+  type LockedWorkspace,
+  lockWorkspaceRow,
+  VerifyPasswordRequest,
+  Workspaces,
+} from './workspaces.service.js';
+export { WorkspaceEntity, WorkspacesOfUser } from './workspaces-of-user.js';
 export { ASSETS, CHANGES, type Committed, type LoggedChange, WORKSPACE_DELETED } from './topics.js';
+
+@Module({
+  imports: [AccessModule, AuthModule, BillingModule, TypeOrmModule.forFeature([WorkspaceEntity])],
+  controllers: [WorkspacesController],
+  providers: [WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+  exports: [AccessModule, WorkspaceDeletion, WorkspacePurge, Workspaces, WorkspacesOfUser],
+})
+export class WorkspacesModule {
+  constructor(jobs: NightlyJobs, purge: WorkspacePurge, queues: Queues) {
+    queues.watch('deleted_workspaces', () => purge.queued);
+    jobs.add('workspaces', () => purge.finish());
+  }
+}

@@ -7,14 +7,57 @@ import {
 import { Interval } from '@nestjs/schedule';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, Not, Repository } from 'typeorm';
-import { BlobSweeper } from '../../platform/storage/index.js';
-import { Clock, drained } from '../../platform/clock/index.js';
-import { BEFORE_ALL_IDS, Database, pagesById, runOnParts } from '../../platform/database/index.js';
+import { Clock, drained } from '../../platform/clock.js';
+import { BEFORE_ALL_IDS, Database, pagesById, runOnParts, type Tx } from '../../platform/database/index.js';
+import { EventBus } from '../../platform/events/index.js';
 import { Background } from '../../platform/jobs/index.js';
-import { Log, requestScope } from '../../platform/log/index.js';
-import { type DeletedWorkspace, PurgeQueue } from './purge-queue.js';
-import { WorkspaceEntity } from './workspace.entity.js';
-import { purgeStatements } from './workspaces.queries.js';
+import { Log, requestScope } from '../../platform/log.js';
+import { BlobSweeper } from '../../platform/storage/index.js';
+import { type Acting, AuditLog } from '../auth/audit/index.js';
+import { WORKSPACE_DELETED } from './topics.js';
+import { deletionStatements, purgeStatements, WorkspaceEntity } from './workspaces-of-user.js';
+
+/** A deleted workspace whose data is to be purged. */
+export interface DeletedWorkspace {
+  readonly id: string;
+  /**
+   * Null once the owner's account has been deleted. All such workspaces share one turn, because nobody waits for the quota they
+   * free.
+   */
+  readonly userId: string | null;
+}
+
+/** A queue of deleted workspaces to purge: round robin between users, and between the workspaces of each user. */
+export class PurgeQueue {
+  /** By user, in the order of turns: the first user is next, and so is the first id of each user. */
+  private readonly users = new Map<string | null, Set<string>>();
+
+  get size(): number {
+    let size = 0;
+    for (const ids of this.users.values()) size += ids.size;
+    return size;
+  }
+
+  /** Does nothing if the workspace is already queued. */
+  add({ id, userId }: DeletedWorkspace): void {
+    const ids = this.users.get(userId) ?? new Set();
+    this.users.set(userId, ids);
+    ids.add(id);
+  }
+
+  /** Removes and returns the next workspace. The user's other workspaces wait until every other user has had a turn. */
+  next(): DeletedWorkspace | undefined {
+    for (const [userId, ids] of this.users) {
+      this.users.delete(userId);
+      for (const id of ids) {
+        ids.delete(id);
+        if (ids.size > 0) this.users.set(userId, ids);
+        return { id, userId };
+      }
+    }
+    return undefined;
+  }
+}
 
 /** Deletes a bounded number of a deleted workspace's rows; returns how many it deleted, 0 when none is left. */
 export type PurgeStep = (workspaceId: string) => Promise<number>;
@@ -168,5 +211,58 @@ export class WorkspacePurge
       await tx.run(purgeStatements.removeRow, [workspaceId]);
     });
     return false;
+  }
+}
+
+/** Deletes workspaces by setting a mark and publishing it after the commit; rows and blobs are purged in the background. */
+@Injectable()
+export class WorkspaceDeletion {
+  constructor(
+    private readonly database: Database,
+    private readonly purge: WorkspacePurge,
+    private readonly bus: EventBus,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** When this resolves, the workspace is gone for every caller. Returns whether it existed. */
+  async delete(id: string, now: Date, by: Acting): Promise<boolean> {
+    const deleted = await this.database.sharedTransaction((tx) => this.mark(tx, id, now, by), id);
+    if (deleted) this.announce([deleted]);
+    return deleted !== null;
+  }
+
+  /**
+   * Marks all of a user's workspaces in the transaction that deletes the account; returns their ids for `announceAll` after the
+   * commit.
+   */
+  async markAllOf(tx: Tx, userId: string, now: Date): Promise<string[]> {
+    const deleted = await tx.run<DeletedWorkspace>(deletionStatements.deleteAllOfUser, [userId, now]);
+    return deleted.map(({ id }) => id);
+  }
+
+  private async mark(tx: Tx, id: string, now: Date, by: Acting): Promise<DeletedWorkspace | null> {
+    const workspaces = tx.manager.getRepository(WorkspaceEntity);
+    const { affected } = await workspaces.update({ id, deletedAt: IsNull() }, { deletedAt: now });
+    if (affected !== 1) return null;
+    const { userId, name } = await workspaces.findOneByOrFail({ id }); // the update holds the row
+    const details = { workspace: name, workspaceId: id };
+    if (userId !== null) await this.audit.record({ action: 'workspace.deleted', userId, ...by, details }, tx);
+    return { id, userId };
+  }
+
+  /** As `announce`, of workspaces of a deleted account. */
+  announceAll(ids: readonly string[]): void {
+    this.announce(ids.map((id) => ({ id, userId: null })));
+  }
+
+  /**
+   * Ends other work on the workspaces and starts to purge them. Danger: call this only after the commit, because subscribers read
+   * the rows.
+   */
+  private announce(workspaces: readonly DeletedWorkspace[]): void {
+    for (const workspace of workspaces) {
+      this.bus.publish({ topic: WORKSPACE_DELETED, key: workspace.id });
+      this.purge.begin(workspace);
+    }
   }
 }

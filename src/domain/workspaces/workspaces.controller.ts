@@ -11,7 +11,6 @@ import {
   Unbound,
   type WorkspaceRef,
 } from '../../access/index.js';
-import { byUser } from '../auth/audit/index.js';
 import {
   arrayOf,
   BOOLEAN,
@@ -27,20 +26,54 @@ import {
   UUID,
 } from '../../platform/api-docs/index.js';
 import { JsonBody, sendJsonList } from '../../platform/http/index.js';
-import { OpenWhenReadOnly } from '../../platform/kill-switch/index.js';
-import { WorkspacesOfUser } from './workspaces-of-user.js';
+import { OpenWhenReadOnly } from '../../platform/kill-switch.js';
+import { byUser } from '../auth/audit/index.js';
+import { type ListedWorkspace, WorkspacesOfUser } from './workspaces-of-user.js';
 import {
   CreateWorkspaceRequest,
   SetupEncryptionRequest,
   VerifyPasswordRequest,
   Workspaces,
 } from './workspaces.service.js';
-import {
-  createdWorkspaceWire,
-  type CreatedWorkspaceWire,
-  workspaceWire,
-  type WorkspaceWire,
-} from './workspaces.wire.js';
+
+/** The contract requires snake_case for list and detail, camelCase for creation. */
+export interface WorkspaceWire {
+  id: string;
+  user_id: string;
+  name: string;
+  encryption_salt: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface CreatedWorkspaceWire {
+  id: string;
+  userId: string;
+  name: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export function workspaceWire(workspace: ListedWorkspace): WorkspaceWire {
+  return {
+    id: workspace.id,
+    user_id: workspace.userId,
+    name: workspace.name,
+    encryption_salt: workspace.encryptionSalt,
+    created_at: workspace.createdAt.toISOString(),
+    updated_at: workspace.updatedAt.toISOString(),
+  };
+}
+
+export function createdWorkspaceWire(workspace: ListedWorkspace): CreatedWorkspaceWire {
+  return {
+    id: workspace.id,
+    userId: workspace.userId,
+    name: workspace.name,
+    createdAt: workspace.createdAt.toISOString(),
+    updatedAt: workspace.updatedAt.toISOString(),
+  };
+}
 
 const WORKSPACE = named(
   'Workspace',

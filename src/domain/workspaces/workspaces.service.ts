@@ -2,15 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Transform } from 'class-transformer';
 import { isUUID, Matches } from 'class-validator';
-import { IsNull, Repository } from 'typeorm';
+import { IsNull, MoreThan, Repository } from 'typeorm';
 import { type AccessRequirements, type Principal, WorkspaceAccess } from '../../access/index.js';
-import { equalSecrets } from '../auth/index.js';
-import type { Acting } from '../auth/audit/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
+import { BEFORE_ALL_IDS, pagesById, type WorkspaceTx } from '../../platform/database/index.js';
 import { asName, BadRequest, Conflict, IsName, NAME_RULE, NotFound } from '../../platform/http/index.js';
 import { RateLimiter } from '../../platform/limits/index.js';
-import { WorkspaceDeletion } from './workspace-deletion.js';
-import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
+import type { Acting } from '../auth/audit/index.js';
+import { equalSecrets } from '../auth/index.js';
+import { WorkspaceDeletion } from './workspace-purge.js';
+import { isLive, type LiveWorkspace, lockStatements, WorkspaceEntity } from './workspaces-of-user.js';
 
 const HEX_32_BYTES = /^[0-9a-f]{64}$/i;
 
@@ -122,4 +123,36 @@ export class Workspaces {
     const workspace = await this.get(id);
     return workspace.verificationHash !== null && equalSecrets(workspace.verificationHash, verificationHash);
   }
+}
+
+const PAGE = 1_000;
+
+/** Yields the id of every workspace that is not deleted, in ascending order and bounded memory. */
+export async function* liveWorkspaceIds(
+  workspaces: Repository<WorkspaceEntity>,
+): AsyncGenerator<string, void> {
+  const page = (above: string): Promise<Pick<WorkspaceEntity, 'id'>[]> =>
+    workspaces.find({
+      select: { id: true },
+      where: { id: MoreThan(above), deletedAt: IsNull() },
+      order: { id: 'ASC' },
+      take: PAGE,
+    });
+  for await (const rows of pagesById(BEFORE_ALL_IDS, PAGE, page)) for (const { id } of rows) yield id;
+}
+
+/** The row of a workspace, deleted or not. A deleted one keeps its row until it is empty. */
+export interface LockedWorkspace {
+  /** Null when the account, and the workspace with it, is deleted. */
+  readonly userId: string | null;
+  readonly name: string;
+  /** Null before encryption is set up. */
+  readonly verificationHash: string | null;
+  readonly isDeleted: boolean;
+}
+
+/** Locks a workspace until the transaction ends: the row that writers of its log lock. Undefined without a row. */
+export async function lockWorkspaceRow(tx: WorkspaceTx, id: string): Promise<LockedWorkspace | undefined> {
+  const [row] = await tx.run<LockedWorkspace>(lockStatements.lock, [id]);
+  return row;
 }

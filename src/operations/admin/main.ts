@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { OperatorError } from '../../platform/config/index.js';
 import { adminProgram } from './program.js';
-import type { Report } from './report.js';
+import type { Report } from './with-service.js';
 
 const FAILED = 1;
 const USAGE = 2;

@@ -1,15 +1,13 @@
 import { Command } from 'commander';
 import { addAudit } from './commands/audit-commands.js';
-import { addBackup } from './commands/backup-commands.js';
-import { addBlobs } from './commands/blob-commands.js';
-import { addFailover } from './commands/failover-command.js';
+import { addBackup, addFailover } from './commands/backup-commands.js';
+import { addBlobs, addStorage } from './commands/blob-commands.js';
 import { addMail } from './commands/mail-commands.js';
 import { addOperation } from './commands/operation-commands.js';
 import { addRetention } from './commands/retention-commands.js';
-import { addStorage } from './commands/storage-commands.js';
 import { addSubscriptions } from './commands/subscription-commands.js';
 import { addUsers } from './commands/user-commands.js';
-import type { Run } from './report.js';
+import type { Run } from './with-service.js';
 
 /** All commands. A usage error is thrown as a CommanderError; so is help, with exit code 0. */
 export function adminProgram(run: Run): Command {

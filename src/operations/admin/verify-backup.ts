@@ -1,14 +1,28 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { placeOf, Restores } from '../backup/index.js';
-import { type Configuration, configurationOfProcess, OperatorError, removeTree } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { Doctor, type Finding } from '../../platform/doctor/index.js';
-import { contentsOf, summaryOf } from './backup-summary.js';
-import { refusePasswordIn } from './password-in-arguments.js';
-import type { Report } from './report.js';
-import { withService } from './with-service.js';
+import { Clock } from '../../platform/clock.js';
+import {
+  type Configuration,
+  configurationOfProcess,
+  OperatorError,
+  removeTree,
+} from '../../platform/config/index.js';
+import { Doctor, type Finding } from '../../platform/doctor.js';
+import { type Manifest, placeOf, Restores } from '../backup/index.js';
+import { refusePasswordIn, type Report, withService } from './with-service.js';
+
+/** A summary for people. */
+export function contentsOf({ tables, blobs }: Manifest): string {
+  const rows = (name: string): number => tables.find((table) => table.name === name)?.rows ?? 0;
+  return `${rows('users')} accounts, ${rows('workspaces')} workspaces, ${rows('versions')} versions, ${blobs.count} large blobs`;
+}
+
+/** A summary for programs. */
+export function summaryOf({ takenAt, version, tables, blobs, gone }: Manifest): Record<string, unknown> {
+  const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]));
+  return { takenAt, version, rows, blobs, gone: gone.length };
+}
 
 /**
  * Kinds of findings that a whole backup may have: a counter that was wrong in the service, which `doctor --fix` recounts, and rows

@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError, removeTree } from '../../platform/config/index.js';
 import type { S3Objects } from '../../platform/storage/index.js';
-import { parsed, SCHEDULED, stampOf, surplusOf } from './backup-names.js';
+import { BEGUN, BucketParts, bytesOf, type Manifest, MANIFEST, NotABackup, parsed, readManifest, SCHEDULED, stampOf, surplusOf } from './backup-parts.js';
 import {
   type BackupState,
   BackupTarget,
@@ -12,9 +12,7 @@ import {
   NO_NAMES,
   oldestFirst,
 } from './backup-target.js';
-import { BucketMark } from './bucket-mark.js';
-import { BEGUN, BucketParts, bytesOf } from './bucket-parts.js';
-import { type Manifest, MANIFEST, NotABackup, readManifest } from './manifest.js';
+import { BucketMark } from './backup-places.js';
 
 /** Written last. A backup is verified when it has this and its manifest. */
 const VERIFIED = 'verified';

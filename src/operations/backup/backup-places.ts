@@ -1,14 +1,154 @@
 import { Injectable } from '@nestjs/common';
-import { dirname } from 'node:path';
-import { Configuration, isInS3 } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Clock } from '../../platform/clock.js';
+import {
+  Configuration,
+  intendedOwnerOf,
+  isInS3,
+  OperatorError,
+  syncDirectory,
+  writeDurably,
+} from '../../platform/config/index.js';
 import { JobRuns, KEPT_RUNS } from '../../platform/jobs/index.js';
-import { parsed } from './backup-names.js';
+import { BlobMissing, type S3Objects } from '../../platform/storage/index.js';
+import { bytesOf, objectsAt, parsed } from './backup-parts.js';
+import { BACKUP_JOB } from './backup-schedule.js';
 import type { BackupTarget, ListedBackup, Names } from './backup-target.js';
-import { BACKUP_JOB } from './backup-times.js';
 import { DatabaseIdentity } from './database-identity.js';
-import { foreignPlace } from './place-mark.js';
-import { withMark } from './with-mark.js';
+import { foreignPlace, MARK, PlaceMark, SETTLING } from './place-mark.js';
+
+/** The mark of a prefix in a bucket is an object. */
+export class BucketMark extends PlaceMark {
+  constructor(
+    readonly place: string,
+    private readonly objects: S3Objects,
+  ) {
+    super();
+  }
+
+  prepare(): Promise<void> {
+    return this.objects.makeBucket();
+  }
+
+  replace(id: string): Promise<void> {
+    return this.objects.put(MARK, bytesOf(id), id.length);
+  }
+
+  /** Where the store ignores the condition, the last one to write has the place, and all others read that afterwards. */
+  protected async create(id: string): Promise<void> {
+    if (!(await this.objects.putNew(MARK, id))) return;
+    if (await this.objects.putNew(MARK, id)) await SETTLING.wait();
+  }
+
+  protected async read(): Promise<string | undefined> {
+    try {
+      return (await text(this.objects.read(MARK))).trim();
+    } catch (error) {
+      if (error instanceof BlobMissing) return undefined;
+      throw error;
+    }
+  }
+}
+
+const LOOK_MS = 100;
+const LOOKS = 30;
+
+/** The mark of a directory is a file. It is not linked into place: backups may be on a file system without links, such as exFAT. */
+export class DirectoryMark extends PlaceMark {
+  constructor(readonly place: string) {
+    super();
+  }
+
+  /** A directory that does not exist may be a disk that is not mounted. */
+  async prepare(): Promise<void> {
+    // the operator creates it
+  }
+
+  async replace(id: string): Promise<void> {
+    const draft = `${this.path}.${randomBytes(6).toString('hex')}`;
+    await this.explained(async () => {
+      try {
+        await this.write(draft, id);
+        await rename(draft, this.path);
+      } finally {
+        await rm(draft, { force: true });
+      }
+      await syncDirectory(this.place);
+    });
+  }
+
+  protected create(id: string): Promise<void> {
+    return this.explained(async () => {
+      await this.write(this.path, id).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        return this.fill(id);
+      });
+      await syncDirectory(this.place);
+    });
+  }
+
+  protected read(): Promise<string | undefined> {
+    return this.explained(async () => {
+      try {
+        return (await readFile(this.path, 'utf8')).trim();
+      } catch (error) {
+        if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  /** An empty file may be one that another process is writing. Of several processes that find an empty file that nobody fills, the last one gets the place. */
+  private async fill(id: string): Promise<void> {
+    for (let looks = 0; looks < LOOKS; looks++) {
+      if (await this.read()) return;
+      await SETTLING.wait(LOOK_MS);
+    }
+    await this.replace(id);
+    await SETTLING.wait();
+  }
+
+  private get path(): string {
+    return join(this.place, MARK);
+  }
+
+  private async write(path: string, id: string): Promise<void> {
+    await writeDurably(path, [`${id}\n`], await intendedOwnerOf(this.place));
+  }
+
+  private async explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof OperatorError) throw error;
+      throw unusableDirectory(this.place, error);
+    }
+  }
+}
+
+export function unusableDirectory(path: string, error: unknown): OperatorError {
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+  const sentence = `BACKUP_DIR ${path} cannot be used (${code}); it must be a directory that the service can write.`;
+  return new OperatorError(sentence, { cause: error });
+}
+
+/** Lends `work` the mark of a place, which is a directory or `s3://bucket/prefix`. */
+export async function withMark<T>(
+  place: string,
+  { backupStore }: Configuration,
+  work: (mark: PlaceMark) => Promise<T>,
+): Promise<T> {
+  if (!isInS3(place)) return work(new DirectoryMark(place));
+  const objects = await objectsAt(place, backupStore);
+  try {
+    return await work(new BucketMark(place, objects));
+  } finally {
+    objects.close();
+  }
+}
 
 /**
  * Keeps services apart that were given the same place for their backups: a place belongs to one database, and another one, such as

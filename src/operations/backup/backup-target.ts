@@ -1,5 +1,4 @@
-import { parsed } from './backup-names.js';
-import type { Manifest } from './manifest.js';
+import { type Manifest, parsed } from './backup-parts.js';
 import type { PlaceMark } from './place-mark.js';
 
 export type BackupState = 'verified' | 'unverified' | 'partial' | 'damaged' | 'by hand';

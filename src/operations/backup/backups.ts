@@ -1,16 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { Configuration, VERSION } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
+import { Configuration, isInS3, OperatorError, VERSION } from '../../platform/config/index.js';
 import { appliedMigrations, Database } from '../../platform/database/index.js';
-import type { BackupParts } from './backup-parts.js';
-import { BlobFiles } from './blob-files.js';
-import { writeList } from './blob-list.js';
+import { BackupBucket } from './backup-bucket.js';
+import { BackupDirectory, withParts } from './backup-directory.js';
+import {
+  asUnwritable,
+  type BackupParts,
+  type Manifest,
+  objectsAt,
+  type TableFile,
+  writeManifest,
+} from './backup-parts.js';
+import type { BackupTarget } from './backup-target.js';
+import { BlobFiles, writeList } from './blob-files.js';
 import { DatabaseIdentity } from './database-identity.js';
-import { asUnwritable } from './faults.js';
-import { type Manifest, type TableFile, writeManifest } from './manifest.js';
-import { inOneTransaction, openSnapshots, SNAPSHOT } from './one-transaction.js';
+import { inOneTransaction, openSnapshots, SNAPSHOT } from './restores.js';
 import { exportTable, tablesInOrder } from './table-files.js';
-import { withParts } from './with-parts.js';
 
 /**
  * Backups, in directories or buckets: all tables as of one instant, in PostgreSQL's text format, and the blobs next to them. A
@@ -68,4 +74,18 @@ export class Backups {
     await writeManifest(parts, manifest);
     return manifest;
   }
+}
+
+/** The place of scheduled backups. @throws OperatorError when they are off */
+export async function backupTarget({
+  backupDir,
+  backupStore,
+  dataDir,
+}: Configuration): Promise<BackupTarget> {
+  if (backupDir === undefined)
+    throw new OperatorError(
+      'Scheduled backups are off: set BACKUP_DIR to a directory or to s3://bucket/prefix for them.',
+    );
+  if (!isInS3(backupDir)) return new BackupDirectory(backupDir);
+  return new BackupBucket(backupDir, await objectsAt(backupDir, backupStore), dataDir);
 }

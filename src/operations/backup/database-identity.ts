@@ -1,8 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { randomUUID } from 'node:crypto';
-import type { Repository } from 'typeorm';
-import { DatabaseIdentityEntity } from './database-identity.entity.js';
+import { Column, Entity, PrimaryColumn, type Repository } from 'typeorm';
+
+/** The id of this database: at most one row. */
+@Entity('database_identity')
+export class DatabaseIdentityEntity {
+  @PrimaryColumn('boolean')
+  isOnly: true;
+
+  @Column('uuid')
+  id: string;
+}
 
 /**
  * The id of this database, which no backup contains: a restored copy is another database. One that PostgreSQL's own tools have

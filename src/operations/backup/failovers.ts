@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { AuditLog, BY_OPERATOR, type Runner } from '../../domain/auth/audit/index.js';
 import { OperatorError } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import {
   Database,
   isServiceRunning,
@@ -11,8 +11,7 @@ import {
   type Statement,
 } from '../../platform/database/index.js';
 import { failoverStatements, LEAVE_GAP } from './backup.queries.js';
-import { cursorGap } from './cursor-gap.js';
-import { inOneTransaction, SNAPSHOT } from './one-transaction.js';
+import { cursorGap, inOneTransaction, SNAPSHOT } from './restores.js';
 
 const UNKNOWN = 'unknown';
 

@@ -1,18 +1,113 @@
 import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
-import { Configuration, OperatorError } from '../../platform/config/index.js';
-import { Clock } from '../../platform/clock/index.js';
-import { Database, isServiceRunning, SchemaHistory, sqlState } from '../../platform/database/index.js';
-import { StoreAdoption, StoreCheck } from '../../platform/storage/index.js';
 import { WorkspacePurge } from '../../domain/workspaces/index.js';
+import { Clock } from '../../platform/clock.js';
+import { Configuration, OperatorError } from '../../platform/config/index.js';
+import {
+  Database,
+  DURABLE,
+  isServiceRunning,
+  SchemaHistory,
+  SHARED_COMMITS,
+  sqlState,
+  WITHOUT_LIMITS,
+} from '../../platform/database/index.js';
+import { StoreAdoption, StoreCheck } from '../../platform/storage/index.js';
+import { withParts } from './backup-directory.js';
+import { type BackupParts, type Manifest, readManifest } from './backup-parts.js';
 import { ADOPT_STORE, AFTER_IMPORT, backupStatements, LEAVE_GAP } from './backup.queries.js';
-import type { BackupParts } from './backup-parts.js';
 import { BlobFiles } from './blob-files.js';
-import { cursorGap } from './cursor-gap.js';
-import { type Manifest, readManifest } from './manifest.js';
-import { inOneTransaction } from './one-transaction.js';
 import { advanceIdentities, importTable, isLeftOut, tablesInOrder } from './table-files.js';
-import { withParts } from './with-parts.js';
+
+const LEAST = 1_000_000;
+/** More changes than one workspace makes: a hundred per second, day and night. */
+const A_MINUTE = 6_000;
+const MINUTE_MS = 60_000;
+
+/**
+ * How far heads are advanced when the log is as it was at `takenAt`. Cursors that clients have received since stand for
+ * changes that it does not contain, and no cursor may be issued twice: neither by this service, nor by one that was
+ * restored from the same or an older backup earlier and has run since. So the gap is one million, plus 6,000 for each
+ * whole minute that has passed.
+ */
+export function cursorGap(takenAt: Date, now: Date): number {
+  const minutes = Math.max(0, Math.floor((now.getTime() - takenAt.getTime()) / MINUTE_MS));
+  return LEAST + A_MINUTE * minutes;
+}
+
+/** Makes text output independent of the server's settings and disables timeouts for long operations. */
+const SETTINGS = `
+  ${WITHOUT_LIMITS}; ${DURABLE};
+  SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres';
+  SET bytea_output = 'hex'; SET extra_float_digits = 1;
+`;
+
+export const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+/** Runs `work` in one transaction on a dedicated connection. @throws whatever `work` throws, after a rollback */
+export async function inOneTransaction<T>(
+  database: Database,
+  begin: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = database.dedicatedClient('backup', 0); // a table may take hours
+  client.on('error', () => undefined); // the current statement fails and reports the error
+  await client.connect();
+  try {
+    await client.query(SETTINGS);
+    await client.query(begin);
+    const result = await work(client);
+    const { command } = await client.query('COMMIT');
+    if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
+    return result;
+  } finally {
+    await client.end().catch(() => undefined); // rolls back uncommitted work
+  }
+}
+
+/** While a backup begins, all commits of several nodes wait for it: not for longer than this, in ms, each time. */
+const LOCK_WAIT_MS = 1_000;
+const OPEN_WITHIN_MS = 10_000;
+const ATTEMPTS = 10;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Opens the snapshots of all nodes. Another connection to one of them would have another snapshot. */
+const OPEN_SNAPSHOTS = [
+  'SET LOCAL citus.max_adaptive_executor_pool_size = 1',
+  `SET LOCAL statement_timeout = ${OPEN_WITHIN_MS}`,
+  'SELECT 1 FROM workspaces LIMIT 1',
+  'SET LOCAL statement_timeout = 0',
+];
+
+/**
+ * Lets the snapshots of the coordinator and of all nodes begin in a transaction that has none yet, while nothing is being committed
+ * on several of them. On one server there is nothing to do.
+ * @throws OperatorError when such a commit takes too long
+ */
+export async function openSnapshots(database: Database, client: pg.ClientBase): Promise<void> {
+  if (!database.isDistributed) return;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++)
+    if (await inOneTransaction(database, 'BEGIN', (holder) => openUnderLock(holder, client))) return;
+  throw new OperatorError(
+    'The backup cannot begin: a commit of several nodes takes too long. Try again when all nodes answer.',
+  );
+}
+
+/** @returns false when a commit takes too long */
+async function openUnderLock(holder: pg.ClientBase, client: pg.ClientBase): Promise<boolean> {
+  await holder.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
+  await holder.query('SAVEPOINT unlocked');
+  try {
+    await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+    await holder.query('ROLLBACK TO unlocked');
+    return false;
+  }
+  for (const sql of OPEN_SNAPSHOTS) await client.query(sql);
+  return true;
+}
 
 const OTHER_TABLES =
   'The tables of the backup do not match this database: its manifest is damaged, or the database has other tables.';

@@ -5,9 +5,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { OperatorError } from '../../platform/config/index.js';
 import { SCHEMA_OID } from '../../platform/database/index.js';
 import { HashedBody } from '../../platform/storage/index.js';
-import type { BackupParts } from './backup-parts.js';
-import { asDamaged } from './faults.js';
-import { compressed, type TableFile } from './manifest.js';
+import { asDamaged, type BackupParts, compressed, type TableFile } from './backup-parts.js';
 
 interface Table {
   readonly name: string;

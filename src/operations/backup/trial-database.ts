@@ -1,6 +1,9 @@
+import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { OperatorError } from '../../platform/config/index.js';
-import { Database, sqlState } from '../../platform/database/index.js';
+import { Configuration, OperatorError } from '../../platform/config/index.js';
+import { Database, hasEmbeddedPostgres, sqlState } from '../../platform/database/index.js';
+import type { Finding } from '../../platform/doctor.js';
+import { backupStatements } from './backup.queries.js';
 
 const DENIED = '42501';
 
@@ -56,5 +59,45 @@ export async function onTrialDatabase<T>(
     );
   } finally {
     await client.end().catch(() => undefined);
+  }
+}
+
+/** Checks that scheduled backups can be verified, before the first one cannot, and that they are apart from the blobs. */
+@Injectable()
+export class TrialCheck {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+  ) {}
+
+  /** A backup in the bucket of the blobs is lost with them. */
+  async *place(): AsyncGenerator<Finding> {
+    const { backupDir, hasBackupsBesideBlobs } = this.configuration;
+    if (backupDir === undefined || !hasBackupsBesideBlobs) return;
+    yield await Promise.resolve({
+      fault: 'backups beside blobs',
+      subject: backupDir,
+      problem: 'The backups are in the bucket of the blobs: whoever loses that bucket loses both.',
+      cure: 'Let BACKUP_DIR name a bucket of another store or account, with BACKUP_S3_ENDPOINT and its keys.',
+      isFixed: false,
+    });
+  }
+
+  /** @param hasServer whether a trial can start a PostgreSQL of its own */
+  async *privilege(hasServer = hasEmbeddedPostgres()): AsyncGenerator<Finding> {
+    const { backupDir, databaseUrl } = this.configuration;
+    if (backupDir === undefined || databaseUrl === undefined || hasServer) return;
+    const [found] = await this.database.run<{ role: string; mayCreate: boolean }>(
+      backupStatements.mayCreateDatabase,
+      [],
+    );
+    if (found === undefined || found.mayCreate) return;
+    yield {
+      fault: 'backups unverified',
+      subject: found.role,
+      problem: 'The role may not create the database in which a scheduled backup is verified.',
+      cure: `Run ALTER ROLE "${found.role}" CREATEDB, or copy the backups to where \`backup verify\` can be run.`,
+      isFixed: false,
+    };
   }
 }

@@ -1,12 +1,51 @@
-import type { ApiDocument, Operation } from './api-document.js';
-import { type ControllerDocs, docsOf, isOfPages, type OperationDocs } from './documented.js';
-import type { Examples } from './example.js';
-import { Components, type OperationPolicy } from './operation-parts.js';
-import { operationOf } from './operation.js';
-import { bodyClassOf, loadSchemaOfClass } from './request-body.js';
-import { COMMON_HEADERS } from './responses.js';
-import { type ControllerClass, type Handler, routesOf } from './controller-routes.js';
-import { ERROR, type Schema } from './schema.js';
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { MetadataScanner } from '@nestjs/core';
+import {
+  type ControllerDocs,
+  docsOf,
+  ERROR,
+  type Examples,
+  isOfPages,
+  type OperationDocs,
+  type Schema,
+} from './documented.js';
+import { type ApiDocument, Components, type Operation, type OperationPolicy } from './operation-parts.js';
+import { bodyClassOf, COMMON_HEADERS, loadSchemaOfClass, operationOf } from './operation.js';
+
+export type Handler = () => unknown;
+export type ControllerClass = abstract new (...args: never[]) => object;
+
+interface ControllerRoute {
+  /** The name of the handler. */
+  readonly name: string;
+  readonly handler: Handler;
+  /** In lower case. */
+  readonly method: string;
+  /** With the parameters in braces; a wildcard `*` becomes `path`. */
+  readonly path: string;
+}
+
+const scanner = new MetadataScanner();
+
+/** The routes of a controller, from the framework's own metadata. */
+export function routesOf(controller: ControllerClass): ControllerRoute[] {
+  const prototype = controller.prototype as Record<string, Handler>;
+  return scanner.getAllMethodNames(prototype).flatMap((name) => {
+    const handler = prototype[name];
+    if (!handler || !Reflect.hasMetadata(PATH_METADATA, handler)) return [];
+    const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] ?? '';
+    const path = template(pathOf(controller), pathOf(handler));
+    return [{ name, handler, method: method.toLowerCase(), path }];
+  });
+}
+
+const pathOf = (target: object): string => Reflect.getMetadata(PATH_METADATA, target) as string;
+
+function template(...parts: string[]): string {
+  const segments = parts.join('/').split('/').filter(Boolean);
+  return `/${segments.map((segment) => segment.replace(/^:(.*)/, '{$1}').replace(/^\*$/, '{path}')).join('/')}`;
+}
 
 export interface DocumentParts {
   readonly controllers: readonly ControllerClass[];

@@ -3,20 +3,19 @@ export type {
   Content,
   HeaderObject,
   Operation,
+  OperationPolicy,
   Parameter,
   Reference,
   Response,
-} from './api-document.js';
-export type { ControllerClass, Handler } from './controller-routes.js';
-export { buildDocument, type DocumentParts } from './document.js';
-export type { Examples } from './example.js';
-export type { OperationPolicy } from './operation-parts.js';
+} from './operation-parts.js';
+export { buildDocument, type ControllerClass, type DocumentParts, type Handler } from './document.js';
 export {
   type AnswerDocs,
   Documented,
+  type Examples,
   json,
   type OperationDocs,
   page,
   type Parameters,
 } from './documented.js';
-export * from './schema.js';
+export * from './documented.js';

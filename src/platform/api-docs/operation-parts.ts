@@ -1,8 +1,66 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation } from './api-document.js';
-import type { OperationDocs, Parameters } from './documented.js';
-import type { Example } from './example.js';
-import type { Schema } from './schema.js';
+import {
+  BINARY,
+  type Example,
+  type OperationDocs,
+  type Parameters,
+  type Schema,
+  STRING,
+} from './documented.js';
+
+/** The parts of an OpenAPI document that the service reads again. */
+export interface ApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: Readonly<Record<'schemas' | 'securitySchemes', Readonly<Record<string, Schema>>>> & {
+    readonly headers: Readonly<Record<string, HeaderObject>>;
+  };
+  readonly servers: readonly { readonly url: string }[];
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly description?: string;
+    readonly content: Content;
+  };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface HeaderObject {
+  readonly description: string;
+  /** Whether the header is always present. */
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, HeaderObject | Reference>>;
+  readonly content?: Content;
+}
+
+export type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
 
 /** The named schemas, each stored once. */
 export class Components {
@@ -55,4 +113,43 @@ export interface OperationParts {
   /** Header → the scheme of the secret that is sent in it. */
   readonly secretHeaders: ReadonlyMap<string, string>;
   readonly example: Example | undefined;
+}
+
+export const JSON_TYPE = 'application/json';
+
+/** The content of a body or an answer. The example is that of the JSON content. */
+export function contentOf(
+  schemas: Readonly<Record<string, Schema>>,
+  components: Components,
+  example?: unknown,
+): Content {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([type, schema]) => [
+      type,
+      {
+        schema: components.refer(isEmpty(schema) ? plainSchema(type) : schema),
+        ...(type === JSON_TYPE && example !== undefined && { example }),
+      },
+    ]),
+  );
+}
+
+const isEmpty = (schema: Schema): boolean => Object.keys(schema).length === 0;
+
+function plainSchema(type: string): Schema {
+  if (type === JSON_TYPE) return {};
+  return type.startsWith('text/') ? STRING : BINARY;
+}
+
+/** Names of the schemes for the session of the identity handler: an app sends its token, a browser its cookie. */
+const OF_SESSION = ['sessionToken', 'sessionCookie'] as const;
+
+/** What a request must prove; any one of the alternatives is enough. */
+export function securityOf({ operation, policy, secretHeaders }: OperationParts): Operation['security'] {
+  const { session, headers = {} } = operation;
+  const alternatives = session ? OF_SESSION.map((name) => ({ [name]: [] })) : policy.security;
+  const secrets = Object.keys(headers).flatMap((name) => secretHeaders.get(name) ?? []);
+  const needed = Object.fromEntries(secrets.map((name) => [name, []]));
+  const all = alternatives.map((one) => ({ ...one, ...needed }));
+  return session === 'optional' ? [...all, {}] : all;
 }

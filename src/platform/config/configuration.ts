@@ -1,20 +1,7 @@
 import 'reflect-metadata';
 import { IsIn, IsOptional, IsUrl, Matches, MaxLength, MinLength } from 'class-validator';
-import {
-  BackupPlace,
-  CallbackAddress,
-  IsFutureCron,
-  IssuerAddress,
-  originOf,
-  MailSender,
-  ServerUrl,
-  SmtpUrl,
-  TrustedOrigins,
-  WholeNumber,
-} from './validators.js';
-import { DatabaseParameters } from './database-parameters.js';
-import { Env } from './env.decorator.js';
-import { s3Address } from './s3-address.js';
+import { BackupPlace, CallbackAddress, Env, IsFutureCron, IssuerAddress, MailSender, originOf, ServerUrl, SmtpUrl, TrustedOrigins, WholeNumber } from './validators.js';
+import { DatabaseParameters, s3Address } from './database-parameters.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

@@ -1,9 +1,88 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, open, readFile, rm } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lchown,
+  link,
+  mkdir,
+  open,
+  opendir,
+  readFile,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { OperatorError } from './operator-error.js';
-import { chownFile, intendedOwnerOf, makeDirectories, type Owner } from './ownership.js';
+import { OperatorError } from './env-file.js';
+
+/** A user of this machine, with its group. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Returns the owner for a file that root creates in a directory: the owner of the directory. Otherwise a single run as root
+ * would leave files that the usual user can never read. Returns undefined when this process is not root or root owns the
+ * directory.
+ */
+export async function intendedOwnerOf(directory: string): Promise<Owner | undefined> {
+  if (process.geteuid?.() !== 0) return undefined;
+  const { uid, gid } = await stat(directory);
+  return uid === 0 && gid === 0 ? undefined : { uid, gid };
+}
+
+/** Gives a file that root has just created to another user, if root is allowed to. */
+export async function chownFile(file: FileHandle, intendedOwner: Owner | undefined): Promise<void> {
+  if (intendedOwner) await file.chown(intendedOwner.uid, intendedOwner.gid).catch(unlessForbidden);
+}
+
+/**
+ * Same as `chownFile`, for a directory. Does not follow symbolic links: the owner of the parent directory may have put one
+ * there in the meantime.
+ */
+export async function chownDirectory(path: string, intendedOwner: Owner | undefined): Promise<void> {
+  if (intendedOwner) await lchown(path, intendedOwner.uid, intendedOwner.gid).catch(unlessForbidden);
+}
+
+/**
+ * Creates a directory and its missing parents, owned by the owner of the first existing parent.
+ * @returns the first directory that was created; undefined when the path existed
+ */
+export async function makeDirectories(path: string, mode: number): Promise<string | undefined> {
+  const first = await mkdir(path, { recursive: true, mode });
+  const intendedOwner = first === undefined ? undefined : await intendedOwnerOf(dirname(first));
+  if (first === undefined || intendedOwner === undefined) return first;
+  for (let made = path; made.length >= first.length; made = dirname(made))
+    await chownDirectory(made, intendedOwner);
+  return first;
+}
+
+/** As root, creates a file for the owner of its directory unless it exists; for other users, opening the file creates it. */
+export async function makeFileForIntendedOwner(path: string): Promise<void> {
+  const intendedOwner = await intendedOwnerOf(dirname(path));
+  if (!intendedOwner) return;
+  let file: FileHandle;
+  try {
+    file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw error;
+  }
+  try {
+    await chownFile(file, intendedOwner);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Errors where root may not change owners: no CAP_CHOWN, an NFS export with root squash, an unmapped id. */
+const FORBIDDEN = new Set(['EPERM', 'EACCES', 'EINVAL', 'ENOSYS', 'ENOTSUP']);
+
+function unlessForbidden(error: unknown): void {
+  if (!FORBIDDEN.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+}
 
 /** Turns a file system error into a sentence that says how to fix it; returns any other error unchanged. */
 export function explainedByDataDir(error: unknown, directory: string): unknown {
@@ -101,4 +180,40 @@ export async function keptSecret(dataDir: string, name: string): Promise<string>
   } catch (error) {
     throw explainedByDataDir(error, directory);
   }
+}
+
+/** Files removed at the same time: few enough to leave threads for other file operations. */
+const AT_A_TIME = 2;
+
+/**
+ * Removes a directory with all it contains, or nothing if it does not exist. The memory it takes does not depend on the number of
+ * files: `rm` keeps all names of a directory and one request for each, which is 200 MB for 300,000 files.
+ */
+export async function removeTree(path: string): Promise<void> {
+  await emptied(path);
+  // For what has been created meanwhile, such as by a network file system for a file that is still open.
+  await rm(path, { recursive: true, force: true, maxRetries: 3 });
+}
+
+async function emptied(path: string): Promise<void> {
+  const directory = await opendir(path).catch(unlessMissing);
+  if (!directory) return;
+  const running = new Set<Promise<unknown>>();
+  for await (const entry of directory) {
+    const child = join(path, entry.name);
+    if (entry.isDirectory()) {
+      await emptied(child);
+      await rmdir(child).catch(() => undefined); // the caller's `rm` reports what is wrong
+      continue;
+    }
+    const removal = unlink(child).catch(() => undefined);
+    running.add(removal);
+    void removal.then(() => running.delete(removal));
+    if (running.size >= AT_A_TIME) await Promise.race(running);
+  }
+  await Promise.all(running);
+}
+
+function unlessMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import type { Environment } from './env.decorator.js';
-import { OperatorError } from './operator-error.js';
+import { Configuration } from './configuration.js';
+import { type Environment, envVariables } from './validators.js';
+
+/**
+ * A fault that the operator can fix, at start or in an admin command. The message is one sentence that says what is wrong and
+ * what to do; both entry points print it without a stack trace and exit with code 1.
+ */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError';
+}
 
 /** Byte order mark, which editors use to mark the encoding of a text file. */
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -67,4 +75,16 @@ function textOf(path: string): string | undefined {
   } catch (error) {
     throw new OperatorError(`${path} ${(error as Error).message}.`, { cause: error });
   }
+}
+
+/** The text of `.env.example`: every variable with its meaning and default. A test checks that the file matches. */
+export function envExample(): string {
+  const head =
+    '# Every variable is optional in development. Copy to .env and uncomment what you change.\n' +
+    '# A secret can be read from a file: NAME_FILE=/path instead of NAME=…\n';
+  const entries = envVariables(Configuration).map(
+    ({ name, meaning, default: value, secret }) =>
+      `# ${meaning}${secret ? ' (secret)' : ''}\n#${name}=${value ?? ''}\n`,
+  );
+  return [head, ...entries].join('\n');
 }

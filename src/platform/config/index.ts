@@ -1,21 +1,43 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { Configuration } from './configuration.js';
+
 export { type BackupStore, Configuration } from './configuration.js';
-export { ConfigurationModule } from './configuration.module.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
-export { envExample } from './env-example.js';
-export { warningsAbout } from './warnings.js';
+export { envExample, OperatorError } from './env-file.js';
+export { VERSION, warningsAbout } from './warnings.js';
 export { isSecureAddress } from './validators.js';
-export { addressIn, type SmtpServer, smtpServerIn } from './mail-settings.js';
-export { readUrl } from './read-url.js';
-export { isInS3, type S3Address, s3Address } from './s3-address.js';
-export { OperatorError } from './operator-error.js';
-export { chownDirectory, intendedOwnerOf, makeDirectories, makeFileForIntendedOwner } from './ownership.js';
 export {
+  addressIn,
+  isInS3,
+  readUrl,
+  type S3Address,
+  s3Address,
+  type SmtpServer,
+  smtpServerIn,
+} from './database-parameters.js';
+export {
+  chownDirectory,
   diskFull,
   explainedByDataDir,
+  intendedOwnerOf,
   keptSecret,
   keptText,
+  makeDirectories,
+  makeFileForIntendedOwner,
+  removeTree,
   syncDirectory,
   writeDurably,
 } from './data-dir-files.js';
-export { removeTree } from './remove-tree.js';
-export { VERSION } from './version.js';
+
+/** Provides the one `Configuration` to every module. */
+@Global()
+@Module({})
+export class ConfigurationModule {
+  static with(configuration: Configuration): DynamicModule {
+    return {
+      module: ConfigurationModule,
+      providers: [{ provide: Configuration, useValue: configuration }],
+      exports: [Configuration],
+    };
+  }
+}

@@ -1,10 +1,9 @@
 import { validateSync } from 'class-validator';
 import { readFileSync } from 'node:fs';
 import { Configuration } from './configuration.js';
-import { decodeText, envFile } from './env-file.js';
-import { type Environment, type EnvVariable, envVariables } from './env.decorator.js';
-import { OperatorError } from './operator-error.js';
-import { isInS3 } from './s3-address.js';
+import { decodeText, envFile, OperatorError } from './env-file.js';
+import { type Environment, type EnvVariable, envVariables } from './validators.js';
+import { isInS3 } from './database-parameters.js';
 import { isUnknown, markedVariables, unknownVariables } from './warnings.js';
 
 /** Suffix of a variable that holds the path of a file with the secret instead of the secret itself. */

@@ -1,3 +1,3 @@
-import { envExample } from './env-example.js';
+import { envExample } from './env-file.js';
 
 process.stdout.write(envExample());

@@ -1,6 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs';
 import type { Configuration } from './configuration.js';
 import { hasByteOrderMark } from './env-file.js';
-import type { Environment } from './env.decorator.js';
+import type { Environment } from './validators.js';
 
 /** Settings that are allowed but probably unintended; logged once at start. */
 export function warningsAbout(configuration: Configuration): string[] {
@@ -57,4 +58,13 @@ export function markedVariables(environment: Environment, known: ReadonlySet<str
       (name) =>
         `${name.slice(1)} has a byte order mark before its name; save the file it comes from as UTF-8 without one`,
     );
+}
+
+/** Version of this service, from the nearest package.json above the sources or the build. */
+export const VERSION = versionAbove(new URL('..', import.meta.url));
+
+function versionAbove(directory: URL): string {
+  const file = new URL('package.json', directory);
+  if (!existsSync(file)) return versionAbove(new URL('..', directory));
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

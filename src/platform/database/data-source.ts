@@ -12,8 +12,8 @@ import {
   type QueryRunner,
   type ReplicationMode,
 } from 'typeorm';
-import { binaryValueOf, safeInteger } from './binary-results.js';
-import { connecting, DatabaseClient } from './database-client.js';
+import { binaryValueOf, safeInteger } from './statement.js';
+import { connecting, DatabaseClient } from './database-server.js';
 import type { ConnectionTarget } from './embedded/index.js';
 import { migrations } from './migrations/index.js';
 import { beginSession, beginWithoutTimeouts } from './session.js';

@@ -1,9 +1,8 @@
-import type pg from 'pg';
-import type { Pool, PoolClient } from 'pg';
+import pg, { type Pool, type PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
 import type { ServiceDataSource } from './data-source.js';
-import { DatabaseClient } from './database-client.js';
 import { AmbiguousCommit, isConnectionLost, isOfAskedNode, sqlState } from './database-errors.js';
+import { DatabaseClient } from './database-server.js';
 import {
   type Begin,
   type Nodes,
@@ -12,9 +11,9 @@ import {
   type Run,
   SHARED_COMMITS,
 } from './distribution/index.js';
-import { execute } from './execute.js';
-import { type Parameter, statement, type Statement } from './statement.js';
+import { DURABLE, endQuietly, WITHOUT_LIMITS } from './session.js';
 import type { StatementLimiter } from './statement-limiter.js';
+import { execute, type Parameter, statement, type Statement } from './statement.js';
 
 const ATTEMPTS = 3;
 const RETRIED = new Set(['40001', '40P01']);
@@ -237,4 +236,44 @@ function isUnknown(error: unknown): boolean {
 
 function mayRetry(error: unknown): boolean {
   return RETRIED.has(sqlState(error) ?? '') || isConnectionLost(error);
+}
+
+/** The rows of all parts, one part after the other. An order or a limit in the statement is that of each part. */
+export async function runOnParts<Row>(
+  database: Database,
+  statement: Statement,
+  values: readonly Parameter[],
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const part of await database.parts()) rows.push(...(await part.run<Row>(statement, values)));
+  return rows;
+}
+
+/** A dedicated connection that commits each statement separately and has no time limits. */
+export interface SessionWithoutTimeouts {
+  readonly run: Run;
+  /** Must be called by the code that opened the session. Never rejects. */
+  end(): Promise<void>;
+}
+
+/** For admin commands that read everything: the pool of an instance has no connection to spare for them. */
+export async function sessionWithoutTimeouts(
+  database: Database,
+  purpose: string,
+): Promise<SessionWithoutTimeouts> {
+  const client = database.dedicatedClient(purpose, 0);
+  client.on('error', () => undefined); // the current statement rejects too
+  const end = (): Promise<void> => endQuietly(client);
+  try {
+    await client.connect();
+    await client.query(`${WITHOUT_LIMITS}; ${DURABLE}`);
+    const run: Run = (statement, values) => {
+      const text = database.isDistributed ? statement.onNodes : statement.text;
+      return execute(client, { ...statement, text }, values);
+    };
+    return { run, end };
+  } catch (error) {
+    await end();
+    throw error;
+  }
 }

@@ -1,14 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import type { ClientBase, PoolClient } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PoolClient } from 'pg';
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import { OperatorError } from '../config/index.js';
-import { adoptBaseline, isReplaced } from './adopt-baseline.js';
-import { readOnlyServerError } from './connect-fault.js';
-import type { ServiceDataSource } from './data-source.js';
-import { sqlState } from './database-errors.js';
-import { isOnNodes, refuseRunningService, type RowsOf } from './running-service.js';
-import { withoutSilenceLimit } from './silence.js';
-import { loadFunctions, type StoredFunctions } from './stored-functions.js';
+import { createDataSource, type DataSourceSettings, type ServiceDataSource } from './data-source.js';
+import { readOnlyServerError, sqlState } from './database-errors.js';
+import {
+  DATABASE_SERVER,
+  isOnNodes,
+  refuseRunningService,
+  type RowsOf,
+  type Server,
+} from './database-server.js';
+import { baseline, migrations, REPLACED_MIGRATIONS } from './migrations/index.js';
+import { withoutSilenceLimit } from './session.js';
+import { filled } from './statement.js';
+
+const NAMES = baseline.map(({ name }) => name);
+
+export const isReplaced = (migration: string): boolean => REPLACED_MIGRATIONS.includes(migration);
+
+/**
+ * Applied migrations as this version knows them: all that the baseline replaces stand for the baseline.
+ * @returns undefined when only some of them are applied
+ */
+export function asOfBaseline(applied: readonly string[]): readonly string[] | undefined {
+  const known = applied.filter((name) => !isReplaced(name));
+  if (NAMES.every((name) => known.includes(name)) || known.length === applied.length) return known;
+  return REPLACED_MIGRATIONS.every((name) => applied.includes(name)) ? [...NAMES, ...known] : undefined;
+}
+
+/** Functions that only versions before the baseline called. */
+const OBSOLETE = ['put_file', 'put_files', 'put_document'];
+
+/**
+ * Lets a database with all migrations that the baseline replaces continue from there. Their rows stay: instances of the version
+ * before, which run beside this one, check that all of theirs are applied.
+ * @param applied names of migrations
+ * @throws OperatorError when it has only some of them
+ */
+export async function adoptBaseline(dataSource: DataSource, applied: readonly string[]): Promise<void> {
+  const names = asOfBaseline(applied);
+  if (names === undefined)
+    throw new OperatorError(
+      `The version before has not finished its migrations (the last one is ${applied.findLast(isReplaced)}); ` +
+        'start that version once, which finishes them, then this one.',
+    );
+  const missing = names.filter((name) => !applied.includes(name));
+  if (missing.length === 0) return;
+  await dataSource.transaction(async (tx) => {
+    await tx.query(`DROP FUNCTION IF EXISTS ${OBSOLETE.join(', ')}`);
+    for (const name of missing)
+      await tx.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [name.slice(-13), name]);
+  });
+}
+
+/** Functions of the database whose only text is in a file of this version, rather than in migrations. */
+export interface StoredFunctions {
+  /** The name of one of them; its comment in the database is the hash of the text from which they were created. */
+  readonly main: string;
+  /**
+   * `CREATE OR REPLACE FUNCTION` for each, without parameters or columns that an earlier version does not know. Names are in braces
+   * as in statements; `{hold_shard}` stands where the function has to hold its shard, if any.
+   */
+  readonly template: string;
+}
+
+export const STORED_FUNCTIONS = Symbol('STORED_FUNCTIONS');
+
+/**
+ * Creates or replaces the functions of which the database has another text, or none. It leaves the same text alone: replacing it would
+ * need all nodes of an engine at each start. Only one instance may do so at a time.
+ */
+export async function loadFunctions(
+  dataSource: DataSource,
+  functions: readonly StoredFunctions[],
+): Promise<void> {
+  for (const { main, template } of functions) {
+    const sql = filled(template, (name) => (name === 'hold_shard' ? '' : name));
+    const hash = createHash('sha256').update(sql).digest('hex');
+    const [found] = await dataSource.query<{ hash: string | null }[]>(
+      `SELECT obj_description(to_regproc($1), 'pg_proc') AS hash`,
+      [main],
+    );
+    if (found?.hash === hash) continue;
+    await dataSource.transaction(async (tx) => {
+      await tx.query(sql);
+      await tx.query(`COMMENT ON FUNCTION ${main} IS '${hash}'`);
+    });
+  }
+}
 
 const LOWEST_SERVER_VERSION = 150_000;
 
@@ -149,4 +231,74 @@ export function isLaterThanAll(migration: string, known: Iterable<string | undef
 /** The number at the end of a migration's name, which defines the order. */
 function momentOf(name: string): number {
   return Number(/\d+$/.exec(name)?.[0] ?? Infinity);
+}
+
+interface ForMigrations extends Pick<DataSourceSettings, 'target' | 'onPoolError'> {
+  readonly functions: readonly StoredFunctions[];
+}
+
+/** Migrates with its own connections: the pool cancels statements after seconds, and a migration may take longer. */
+export async function migrateOnce({ target, onPoolError, functions }: ForMigrations): Promise<void> {
+  const settings = { target, onPoolError, entities: [], poolSize: 2, isWithoutTimeouts: true };
+  const dataSource = await createDataSource(settings).initialize();
+  try {
+    await underStartLock(dataSource, () => migrate(dataSource, functions));
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/**
+ * `foreign`: migrations that are neither this version's, nor the baseline and the first of the others, nor followed by those of a
+ * newer version.
+ */
+export type SchemaAge = 'same' | 'older' | 'newer' | 'foreign';
+
+/** The schemas of earlier versions: an empty database can go back to one of them, and then on to this version's again. */
+@Injectable()
+export class SchemaHistory {
+  private readonly known = migrations.map(({ name }) => name);
+
+  constructor(
+    @Inject(DATABASE_SERVER) private readonly server: Server,
+    @Inject(STORED_FUNCTIONS) private readonly functions: readonly StoredFunctions[],
+  ) {}
+
+  /** @param applied names of migrations, oldest first */
+  ageOf(applied: readonly string[]): SchemaAge {
+    const unknown = applied.find((name) => !this.known.includes(name) && !isReplaced(name));
+    if (unknown !== undefined) return isLaterThanAll(unknown, this.known) ? 'newer' : 'foreign';
+    const names = asOfBaseline(applied) ?? [];
+    if (names.length < baseline.length || names.some((name, index) => name !== this.known[index]))
+      return 'foreign';
+    return names.length === this.known.length ? 'same' : 'older';
+  }
+
+  /**
+   * Undoes all migrations after the baseline but those of `applied`, in the client's transaction. Danger: this drops the tables and
+   * columns that they have created, with what is in them.
+   */
+  async rewind(client: ClientBase, applied: readonly string[]): Promise<void> {
+    const undone = migrations.slice(baseline.length).filter(({ name }) => !applied.includes(name));
+    for (const Migration of undone.reverse()) {
+      await new Migration().down(asRunner(client));
+      await client.query('DELETE FROM migrations WHERE name = $1', [Migration.name]);
+    }
+  }
+
+  /** Applies what `rewind` has undone, each migration in a transaction of its own. An interrupted run continues with the next start. */
+  async advance(): Promise<void> {
+    await migrateOnce({
+      target: this.server.target,
+      onPoolError: () => undefined,
+      functions: this.functions,
+    });
+  }
+}
+
+/** Migrations use only this method. TypeORM's own runner would not take part in the client's transaction. */
+function asRunner(client: ClientBase): QueryRunner {
+  const query = async (sql: string, values?: unknown[]): Promise<unknown> =>
+    (await client.query(sql, values)).rows;
+  return { query } as unknown as QueryRunner;
 }

@@ -1,5 +1,5 @@
-import { KeyedCounter } from '../async/index.js';
-import { clientInScope, requestScope } from '../log/index.js';
+import { KeyedCounter } from '../async.js';
+import { clientInScope, requestScope } from '../log.js';
 
 /** A statement that has waited this long may start beyond the limit if a connection is free: the active statements are slow. */
 const PATIENCE_MS = 50;

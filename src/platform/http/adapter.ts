@@ -1,19 +1,19 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { requestScope } from '../log/index.js';
+import { isOfGoneWorkspace } from '../database/index.js';
+import { requestScope } from '../log.js';
+import { ApiError, BadRequest, faultOf, messageFor, NotFound } from './api-errors.js';
 import { clientAddress, networkKey } from './client-address.js';
-import { limitConnections } from './connection-limit.js';
-import { messageFor } from './error-filter.js';
-import { ApiError, BadRequest, faultOf } from './api-errors.js';
-import { securityHeaders } from './headers.js';
+import { limitConnections, limitPipelining, LingeringClose, noteComplete } from './connections.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
-import { LingeringClose } from './lingering-close.js';
+import { securityHeaders } from './json-response.js';
 import { isHealth } from './overload.js';
-import { limitPipelining, noteComplete } from './pipelining.js';
+import { isEncodedUtf8 } from './place.js';
 
 /**
  * Counts as an upgrade only if it asks for a WebSocket. Node passes every request with an `Upgrade` header to its upgrade
@@ -203,3 +203,18 @@ function refuseMalformedRequest(logger: Logger, lingering: LingeringClose) {
     logger.info({ requestId, status, ip: socket.remoteAddress, code: error.code }, 'request');
   };
 }
+
+/** 400 for a query that is not UTF-8, after all checks of the client. The router itself refuses such a path. */
+@Injectable()
+export class QueryTextGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { url } = context.switchToHttp().getRequest<FastifyRequest>();
+    const start = url.indexOf('?');
+    if (start >= 0 && !isEncodedUtf8(url.slice(start + 1))) throw new BadRequest('the query is not UTF-8');
+    return true;
+  }
+}
+
+/** Maps the failure of a write whose workspace was purged after it was looked up to 404; returns any other error unchanged. */
+export const notFoundIfPurged = (error: unknown): unknown =>
+  isOfGoneWorkspace(error) ? new NotFound('workspace not found') : error;

@@ -9,11 +9,32 @@ import { validateSync, type ValidationError, type ValidatorOptions } from 'class
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from './api-errors.js';
-import { parseJsonObject } from './json.js';
-import { loopTurn } from './loop-turns.js';
+import { loopTurn } from './in-flight.js';
+import { parseJsonObject } from './json-response.js';
 import type { Place } from './place.js';
 import { type Cause, type WaitingClient, WaitingClients } from './waiting-clients.js';
-import { isStrictBody, unknownMember } from './strict-body.js';
+
+const STRICT = Symbol('strict body');
+
+/**
+ * Marks a class of bodies whose unknown members are refused, by name, instead of dropped: for bodies in which a misspelt member
+ * would grant more than was meant, or would remove a condition. Subclasses are strict too.
+ */
+export const StrictBody = (): ClassDecorator => (target) => Reflect.defineMetadata(STRICT, true, target);
+
+export const isStrictBody = (bodyClass: object): boolean => Reflect.getMetadata(STRICT, bodyClass) === true;
+
+/** A name may be as long as a body. */
+const SHOWN_CHARACTERS = 64;
+
+/** The error for a member that a body must not have. */
+export const unknownMember = (name: string): BadRequest =>
+  new BadRequest(`unknown member ${JSON.stringify(name.slice(0, SHOWN_CHARACTERS))}`);
+
+/** For bodies without a class. @throws BadRequest */
+export function refuseUnknownMembers(given: Iterable<string>, known: readonly string[]): void {
+  for (const name of given) if (!known.includes(name)) throw unknownMember(name);
+}
 
 /**
  * Creates a decorator for a handler's parameter.

@@ -1,7 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type Socket } from 'node:net';
-import { KeyedCounter, DenseSet } from '../async/index.js';
+import { DenseSet, KeyedCounter } from '../async.js';
+import { clientInScope } from '../log.js';
+import { type Counter, type Histogram, Metrics } from '../metrics.js';
 import { networkKey } from './client-address.js';
 import { WaitingClients } from './waiting-clients.js';
 
@@ -212,4 +215,108 @@ const NOTHING = { bytes: 0, connections: new Map<Socket, number>() };
 /** Bytes of a response that are not yet in its connection's buffer. */
 function unreadBytes({ writableEnded, writableLength, socket }: ServerResponse): number {
   return writableLength - (socket?.writableLength ?? 0) + (writableEnded ? BYTES_PER_ANSWER : 0);
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Request metrics by route pattern: paths would reveal what users have, and have unlimited cardinality. */
+@Injectable()
+export class RequestMetrics {
+  private readonly durations: Histogram;
+  private readonly brokenOff: Counter;
+  private readonly rateLimited: Counter;
+
+  constructor(metrics: Metrics, inFlight: InFlightRequests) {
+    this.durations = metrics.histogram(
+      'cloud_sync_http_request_duration_seconds',
+      'Duration of answered requests, from their headers to the last byte of the response; includes the request body',
+      ['route', 'method', 'status'],
+      SECONDS,
+    );
+    this.brokenOff = metrics.counter(
+      'cloud_sync_http_requests_broken_off_total',
+      'Requests whose connection was closed by either side before the last byte of the response',
+      ['route', 'method'],
+    );
+    this.rateLimited = metrics.counter(
+      'cloud_sync_rate_limited_total',
+      'Requests refused with 429 by a rate limit',
+    );
+    metrics.gauge('cloud_sync_http_requests_in_flight', 'Requests in progress', [], () => [
+      { value: inFlight.underWay },
+    ]);
+    if (metrics.isOn) inFlight.onEnd((request, reply, end) => this.count(request, reply, end));
+  }
+
+  private count(request: FastifyRequest, { statusCode }: FastifyReply, { ms, isAnswered }: RequestEnd): void {
+    const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none');
+    const { method } = request;
+    const status = `${Math.floor(statusCode / 100)}xx`;
+    if (isAnswered) this.durations.observe({ route, method, status }, ms / 1000);
+    else this.brokenOff.add({ route, method });
+    if (statusCode === 429) this.rateLimited.add();
+  }
+}
+
+/** How many pieces of work begin in a turn of the event loop: requests, and large chunks of bodies. */
+const AT_ONCE = 6;
+
+const LATELY_MS = 1_000;
+
+interface Piece {
+  readonly begin: () => void;
+  readonly isOver: () => boolean;
+}
+
+let begun = 0;
+/** How many pieces users and networks have had since then. */
+const had = new Map<string, number>();
+let since = 0;
+const waiting = new Map<string, Piece[]>();
+
+/**
+ * A place in a turn of the event loop. Next is the user or network that has had the fewest lately: thousands of pieces that arrive
+ * at once delay somebody else's by a few. Danger: give back what others wait for before you wait for it.
+ * @param isOver whether nobody waits for the piece any more: it then takes no place
+ * @returns undefined when there is one at once
+ */
+export function loopTurn(isOver = never, client = clientInScope() ?? ''): Promise<void> | undefined {
+  if (begun < AT_ONCE && waiting.size === 0) {
+    count(client);
+    return undefined;
+  }
+  return new Promise((begin) => {
+    const its = waiting.get(client);
+    if (its) its.push({ begin, isOver });
+    else waiting.set(client, [{ begin, isOver }]);
+  });
+}
+
+const never = (): boolean => false;
+
+function count(client: string): void {
+  if (begun++ === 0) setImmediate(nextTurn);
+  had.set(client, (had.get(client) ?? 0) + 1);
+}
+
+function nextTurn(): void {
+  begun = 0;
+  if (performance.now() - since > LATELY_MS) {
+    since = performance.now();
+    had.clear();
+  }
+  while (begun < AT_ONCE && waiting.size > 0) beginNext();
+}
+
+function beginNext(): void {
+  let [next, fewest] = ['', Infinity];
+  for (const client of waiting.keys()) {
+    const its = had.get(client) ?? 0;
+    if (its < fewest) [next, fewest] = [client, its];
+  }
+  const its = waiting.get(next) ?? [];
+  const piece = its.shift();
+  if (its.length === 0) waiting.delete(next);
+  if (!piece?.isOver()) count(next);
+  piece?.begin();
 }

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
-import type { ServerResponse } from 'node:http';
-import { noteFault, ServiceUnavailable } from './api-errors.js';
-import { loopTurn } from './loop-turns.js';
-import type { Place } from './place.js';
+import { BadRequest, noteFault, ServiceUnavailable } from './api-errors.js';
+import { loopTurn } from './in-flight.js';
+import { type Place, utf8Of } from './place.js';
 import { WaitingClients } from './waiting-clients.js';
 
 /** For smaller texts, compression takes longer than sending. */
@@ -188,4 +188,120 @@ async function* goOn(
   } finally {
     await chunks.return();
   }
+}
+
+const MAX_DEPTH = 32;
+/** A full push has 5,000 values. Validation visits each value, so a body with millions would block the service. */
+const MAX_VALUES = 20_000;
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+/** JSON can escape a lone surrogate; UTF-8, and therefore a column, cannot hold it, and validators throw on it. */
+const HALF_SURROGATE_PAIR = /\p{Cs}/u;
+
+/**
+ * Parses the JSON object in a request body; an empty body is an empty object, so that validation names what is missing.
+ * @throws BadRequest on invalid UTF-8, invalid JSON, a top-level value that is not an object, more than 20,000 values, nesting
+ * deeper than 32, keys that access prototypes, lone surrogates
+ */
+export function parseJsonObject(body: Buffer): Record<string, unknown> {
+  if (body.length === 0) return {};
+  const text = utf8Of(body);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new BadRequest('the request body is not valid JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BadRequest('the request body must be a JSON object');
+  }
+  refuseHostileShapes(value);
+  return value as Record<string, unknown>;
+}
+
+/** Iterative on purpose: recursion would overflow the stack on hostile nesting. Counts values before inspecting them. */
+function refuseHostileShapes(root: object): void {
+  const pending: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
+  let values = 0;
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    if (next.depth > MAX_DEPTH) throw new BadRequest('the request body is nested too deeply');
+    values += Array.isArray(next.value) ? next.value.length : Object.keys(next.value).length;
+    if (values > MAX_VALUES) throw new BadRequest('the request body has too many values');
+    for (const [key, child] of Object.entries(next.value)) {
+      refuseKeyAndText(key, child);
+      if (typeof child === 'object' && child !== null)
+        pending.push({ value: child as object, depth: next.depth + 1 });
+    }
+  }
+}
+
+function refuseKeyAndText(key: string, value: unknown): void {
+  if (FORBIDDEN_KEYS.has(key)) throw new BadRequest('the request body has a forbidden key');
+  if (typeof value === 'string' && HALF_SURROGATE_PAIR.test(value))
+    throw new BadRequest('the request body contains invalid Unicode');
+}
+
+/** Headers of every response unless its handler overrides them: API responses are never a page, framed or cached. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+const HSTS = { 'strict-transport-security': 'max-age=31536000' };
+
+/** @param isHttps whether the public URL is https, so that HSTS can be sent */
+export function securityHeaders(isHttps: boolean): Readonly<Record<string, string>> {
+  return isHttps ? { ...HEADERS, ...HSTS } : HEADERS;
+}
+
+type LetIn = (error: null, isLetIn: boolean) => void;
+
+/**
+ * For `enableCors`: allows only the listed origins and sends no headers to any other; disabled when the list is empty. Danger: with
+ * credentials, a fault in a page of a listed origin would open the account of whoever is signed in here.
+ */
+export function corsOptions(origins: string[]): {
+  origin: false | ((origin: string | undefined, letIn: LetIn) => void);
+  hook: 'preParsing';
+  strictPreflight: false;
+  credentials: false;
+  methods: string[];
+  allowedHeaders: string[];
+  exposedHeaders: string[];
+  maxAge: number;
+} {
+  const isListed = (origin: string | undefined): boolean => origin !== undefined && origins.includes(origin);
+  return {
+    origin: origins.length > 0 ? (origin, letIn) => letIn(null, isListed(origin)) : false,
+    // Not onRequest: it would answer preflights before they have a request id and the headers above.
+    hook: 'preParsing',
+    strictPreflight: false, // the plugin's own refusal is plain text
+    credentials: false,
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: [
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'if-match',
+      'if-none-match',
+      'if-range',
+      'range',
+      'x-content-hash',
+      'x-device-id',
+      'x-key-session',
+      'x-workspace-id',
+    ],
+    exposedHeaders: [
+      'accept-ranges',
+      'content-range',
+      'etag',
+      'retry-after',
+      'x-asset-size-bytes',
+      'x-request-id',
+    ],
+    maxAge: 600,
+  };
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DenseSet } from '../async/index.js';
-import { requestScope } from '../log/index.js';
+import { DenseSet } from '../async.js';
+import { requestScope } from '../log.js';
 
 /** Least pace of a body: this many bytes in each interval of this many looks in which its client was silent. */
 export const LEAST_BYTES = 16 * 1024;

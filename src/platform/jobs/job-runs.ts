@@ -1,9 +1,85 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, LessThanOrEqual, Not, Repository } from 'typeorm';
-import { Database } from '../database/index.js';
-import { type Counts, StoredRun } from './job-run.entity.js';
-import { jobStatements } from './jobs.queries.js';
+import { Column, Entity, IsNull, LessThanOrEqual, Not, PrimaryGeneratedColumn, Repository } from 'typeorm';
+import { Database, statement } from '../database/index.js';
+import { Metrics, type Reading } from '../metrics.js';
+
+/** What a job has done, by keys of its own: `{ versions: 12 }`. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** One run of a job. */
+@Entity('job_runs')
+export class StoredRun {
+  @PrimaryGeneratedColumn('identity', { generatedIdentity: 'ALWAYS', type: 'bigint' })
+  id: number;
+
+  @Column('text')
+  name: string;
+
+  @Column('timestamptz')
+  startedAt: Date;
+
+  /** Null while it is running, and if its process died. */
+  @Column('timestamptz', { nullable: true })
+  endedAt: Date | null;
+
+  @Column('json')
+  counts: Counts;
+
+  /** Why the run failed. */
+  @Column('text', { nullable: true })
+  error: string | null;
+}
+
+export const jobStatements = {
+  /** Also deletes all but the last runs of the job ($5) and the last one without an error. */
+  end: statement(
+    'job_runs.end',
+    `WITH forgotten AS (
+       DELETE FROM job_runs r
+       USING job_runs ended
+         CROSS JOIN LATERAL (
+           SELECT id, coalesce((SELECT max(id) FROM job_runs WHERE name = ended.name AND ended_at IS NOT NULL AND error IS NULL), 0) AS good
+           FROM job_runs WHERE name = ended.name ORDER BY id DESC OFFSET $5 LIMIT 1
+         ) newest_forgotten
+       WHERE ended.id = $1 AND r.name = ended.name AND r.id <= newest_forgotten.id AND r.id <> newest_forgotten.good
+     )
+     UPDATE job_runs SET ended_at = $2, counts = $3::json, error = $4 WHERE id = $1`,
+  ),
+
+  /** The last run of each job. */
+  lastOfEach: statement(
+    'job_runs.last',
+    `SELECT DISTINCT ON (name) name, started_at AS "startedAt", ended_at AS "endedAt", error IS NULL AS "isGood"
+   FROM job_runs ORDER BY name, id DESC`,
+  ),
+};
+
+/** $1: the clock. Whether it is close to the time in the row `t`, or has been consistent for a day, however far ahead it is. */
+const IS_TRUSTED = `(
+  $1 <= t.trusted_until + interval '48 hours'
+  OR coalesce($1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours'
+              AND $1 >= t.doubted_from + interval '24 hours', false))`;
+
+export const timeStatements = {
+  /** $2: whether the clock is consistent with an earlier, trusted reading in this process. */
+  look: statement(
+    'trusted_time.look',
+    `INSERT INTO trusted_time AS t (trusted_until) VALUES ($1)
+     ON CONFLICT (id) DO UPDATE SET
+       trusted_until = CASE WHEN $2 OR ${IS_TRUSTED} THEN greatest(t.trusted_until, $1) ELSE t.trusted_until END,
+       doubted_from = CASE WHEN $2 OR ${IS_TRUSTED} THEN NULL
+                           WHEN $1 BETWEEN t.doubted_until AND t.doubted_until + interval '48 hours' THEN t.doubted_from
+                           ELSE $1 END,
+       doubted_until = CASE WHEN $2 OR ${IS_TRUSTED} THEN NULL ELSE $1 END
+     RETURNING trusted_until AS "asOf"`,
+  ),
+
+  peek: statement(
+    'trusted_time.peek',
+    `SELECT CASE WHEN ${IS_TRUSTED} THEN greatest(t.trusted_until, $1) ELSE t.trusted_until END AS "asOf" FROM trusted_time t`,
+  ),
+};
 
 /** One run of a job. */
 export interface JobRun {
@@ -76,4 +152,56 @@ export class JobRuns {
 
 function runOf({ name, startedAt, endedAt, counts, error }: StoredRun): JobRun {
   return { name, startedAt, endedAt, counts, error };
+}
+
+interface LastRun {
+  readonly name: string;
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+  readonly isGood: boolean;
+}
+
+const seconds = (time: Date): number => time.getTime() / 1000;
+
+/** Metrics of the last run of each job; every instance reports the same values. */
+@Injectable()
+export class JobMetrics {
+  private reading: Promise<LastRun[]> | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly metrics: Metrics,
+  ) {
+    this.declare('last_start_timestamp_seconds', 'Start of the last run of a job', (run) =>
+      seconds(run.startedAt),
+    );
+    this.declare(
+      'last_end_timestamp_seconds',
+      'End of the last run of a job; absent while it is running',
+      ({ endedAt }) => endedAt && seconds(endedAt),
+    );
+    this.declare(
+      'last_success',
+      '1 if the last run of a job succeeded, 0 if it failed; absent while it is running',
+      ({ endedAt, isGood }) => (endedAt || !isGood ? Number(isGood) : null),
+    );
+  }
+
+  /** The label is not `job`: Prometheus has its own label of that name. */
+  private declare(name: string, help: string, valueOf: (run: LastRun) => number | null): void {
+    this.metrics.gauge(`cloud_sync_job_${name}`, help, ['name'], async () =>
+      (await this.read()).flatMap((run): Reading[] => {
+        const value = valueOf(run);
+        return value === null ? [] : [{ labels: { name: run.name }, value }];
+      }),
+    );
+  }
+
+  /** Concurrent readers share one statement. */
+  private read(): Promise<LastRun[]> {
+    this.reading ??= this.database
+      .run<LastRun>(jobStatements.lastOfEach, [])
+      .finally(() => (this.reading = undefined));
+    return this.reading;
+  }
 }

@@ -1,11 +1,77 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock, drained } from '../clock/index.js';
+import { Timeout } from '@nestjs/schedule';
+import { CronJob, CronTime } from 'cron';
+import type { Client } from 'pg';
+import { Clock, drained } from '../clock.js';
+import { Database, endQuietly, WITHOUT_LIMITS } from '../database/index.js';
 import { Conflict } from '../http/index.js';
-import { describeError, Log } from '../log/index.js';
-import { JobLock } from './job-lock.js';
-import type { Counts } from './job-run.entity.js';
-import { JobRuns } from './job-runs.js';
+import { KillSwitch } from '../kill-switch.js';
+import { describeError, Log } from '../log.js';
+import { type Counts, JobRuns } from './job-runs.js';
 import { TrustedTime } from './trusted-time.js';
+
+/** The lock of the nightly jobs. */
+const NIGHT = 7_325_190_002;
+
+/** The lock of scheduled backups, which take hours and must not delay the nightly jobs. */
+export const BACKUP_LOCK = 7_325_190_003;
+
+/** Query timeout of the lock's connection. No limit: waiting for the lock may take hours. */
+const NO_LIMIT = 0;
+
+/**
+ * Allows one run of jobs at a time, across all instances: an advisory lock on its own connection. Danger: a connection can be
+ * lost without notice, and the lock with it, so a job must also be correct if it runs twice at the same time.
+ */
+@Injectable()
+export class JobLock {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Runs `work` under the lock. Its signal aborts when the lock is lost or `stop` aborts.
+   * @param isPatient waits for the lock without a limit
+   * @returns undefined when another process holds the lock, or `stop` aborts before the lock is acquired
+   */
+  async hold<T>(
+    stop: AbortSignal,
+    isPatient: boolean,
+    work: (signal: AbortSignal) => Promise<T>,
+    lock = NIGHT,
+  ): Promise<T | undefined> {
+    const hasStopped = (): boolean => stop.aborted;
+    if (hasStopped()) return undefined; // no event would follow
+    const client = this.database.dedicatedClient('jobs', NO_LIMIT);
+    const lost = new AbortController();
+    client.on('error', () => lost.abort());
+    const end = (): void => void endQuietly(client);
+    stop.addEventListener('abort', end, { once: true });
+    try {
+      await client.connect();
+      await client.query(WITHOUT_LIMITS);
+      const isOurs = await (isPatient ? wait(client, lock) : attempt(client, lock));
+      stop.removeEventListener('abort', end); // keep the lock until the work has ended
+      return isOurs && !hasStopped() ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
+    } catch (error) {
+      if (hasStopped()) return undefined;
+      throw error;
+    } finally {
+      stop.removeEventListener('abort', end);
+      await endQuietly(client);
+    }
+  }
+}
+
+async function wait(client: Client, lock: number): Promise<true> {
+  await client.query('SELECT pg_advisory_lock($1)', [lock]);
+  return true;
+}
+
+async function attempt(client: Client, lock: number): Promise<boolean> {
+  const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_lock($1) AS "isOurs"', [
+    lock,
+  ]);
+  return rows[0]?.isOurs ?? false;
+}
 
 /**
  * A job. It must also be correct if it runs twice at the same time or was killed halfway before.
@@ -163,4 +229,69 @@ function shortMessage(error: unknown): string {
   const { type, code, message } = describeError(error) as Record<string, string | undefined>;
   const text = [type, code, message].filter(Boolean).join(': ');
   return text.replace(/\/\/[^\s/@]+@/g, '//[redacted]@').slice(0, MAX_ERROR);
+}
+
+/** A service that was down at night catches up after it has been up for this long. */
+const CATCH_UP_AFTER_MS = 60_000;
+
+/** When the jobs run: a cron expression, in UTC regardless of the machine's zone. */
+export class NightlyTimes {
+  private readonly time: CronTime;
+
+  constructor(readonly expression: string) {
+    this.time = new CronTime(expression, 'UTC', null);
+  }
+
+  /** The first scheduled time after a moment. */
+  after(moment: Date): Date {
+    return this.time.getNextDateFrom(moment, 'UTC').toJSDate();
+  }
+}
+
+/** Starts the nightly jobs at their scheduled time, but not while the kill switch blocks writes. */
+@Injectable()
+export class NightlySchedule implements BeforeApplicationShutdown {
+  private job: CronJob | undefined;
+  private running: Promise<unknown> | undefined;
+
+  constructor(
+    private readonly times: NightlyTimes,
+    private readonly jobs: NightlyJobs,
+    private readonly runs: JobRuns,
+    private readonly killSwitch: KillSwitch,
+    private readonly log: Log,
+  ) {}
+
+  begin(): void {
+    this.job = new CronJob(this.times.expression, () => void this.runIfDue(), null, true, 'UTC');
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.job?.stop();
+  }
+
+  /** Runs the jobs unless they have run since the last scheduled time, on this or another instance. */
+  runIfDue(): Promise<void> {
+    return this.runIf((last, now) => !last || this.times.after(last) <= now);
+  }
+
+  /** Makes up for a missed night; a service that has never run the jobs waits for its first night. */
+  @Timeout(CATCH_UP_AFTER_MS)
+  async catchUp(): Promise<void> {
+    await this.runIf((last, now) => last !== undefined && this.times.after(last) <= now);
+  }
+
+  private async runIf(isDue: (last: Date | undefined, now: Date) => boolean): Promise<void> {
+    if (this.killSwitch.mode !== 'off') {
+      this.log.warn({ killSwitch: this.killSwitch.mode }, 'the nightly jobs are skipped');
+      return;
+    }
+    // If still waiting for another instance to finish last night's run, do not wait twice.
+    this.running ??= this.log
+      .bestEffort('run the nightly jobs', () =>
+        this.jobs.run(async (now) => isDue(await this.runs.lastStart(NIGHTLY, now), now)),
+      )
+      .finally(() => (this.running = undefined));
+    await this.running;
+  }
 }

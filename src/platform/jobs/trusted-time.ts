@@ -1,9 +1,17 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock } from '../clock/index.js';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Clock } from '../clock.js';
 import { Database } from '../database/index.js';
-import { Log } from '../log/index.js';
-import { Background } from './background.js';
-import { timeStatements } from './jobs.queries.js';
+import { Log } from '../log.js';
+import { timeStatements } from './job-runs.js';
+
+/**
+ * Whether this process runs periodic work by itself. The service does; an admin command only does what it was asked for, so it
+ * neither runs the nightly jobs if it takes long nor changes data in a dry run.
+ */
+export class Background {
+  constructor(readonly isOn: boolean) {}
+}
 
 /** A clock that has advanced this much more than the process has been running has jumped, or the machine was asleep. */
 const TOLERATED_DRIFT_MS = 10 * 60_000;
@@ -65,4 +73,20 @@ export class TrustedTime implements OnApplicationBootstrap {
       );
     this.isDoubted = isDoubted;
   }
+}
+
+/** One row: when the deployment is known to have run, and since when its clock is doubted. */
+@Entity('trusted_time')
+export class StoredTime {
+  @PrimaryColumn('boolean')
+  id: true;
+
+  @Column('timestamptz')
+  trustedUntil: Date;
+
+  @Column('timestamptz', { nullable: true })
+  doubtedFrom: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  doubtedUntil: Date | null;
 }

@@ -1,4 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import { ServiceUnavailable } from '../http/index.js';
+import { Metrics } from '../metrics.js';
 
 /** Limits of one queue: for all owners together, and per owner. */
 export interface FairLimits {
@@ -183,5 +185,41 @@ export class FairSemaphore {
 
   private forgetIdle(owner: string, share: Share): void {
     if (share.running === 0 && share.waiting.length === 0) this.shares.delete(owner);
+  }
+}
+
+/** The queues of this instance. docs/operate/limits.md lists all of them with their limits. */
+@Injectable()
+export class Queues {
+  private readonly waiting = new Map<string, () => number>();
+
+  constructor(metrics: Metrics) {
+    const help = 'Calls that wait in a queue, by queue';
+    metrics.gauge('cloud_sync_waiting', help, ['queue'], () =>
+      [...this.waiting].map(([queue, count]) => ({ labels: { queue }, value: count() })),
+    );
+  }
+
+  /** How many calls wait, by queue. */
+  counts(): ReadonlyMap<string, number> {
+    return new Map([...this.waiting].map(([queue, count]) => [queue, count()]));
+  }
+
+  /**
+   * Creates a queue that is fair between owners.
+   * @param queue its name in the metrics
+   */
+  open(queue: string, limits: FairLimits): FairSemaphore {
+    const semaphore = new FairSemaphore(limits);
+    this.watch(queue, () => semaphore.queued);
+    return semaphore;
+  }
+
+  /**
+   * Adds a queue of another kind to the metrics.
+   * @param count returns the number of waiting calls
+   */
+  watch(queue: string, count: () => number): void {
+    this.waiting.set(queue, count);
   }
 }

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/index.js';
-import { Log } from '../log/index.js';
-import { type Counter, Metrics } from '../metrics/index.js';
+import { Log } from '../log.js';
+import { type Counter, Metrics } from '../metrics.js';
 import { MailQueue, type QueuedMail } from './mail-queue.js';
-import { type Message, messageOf } from './message.js';
+import { isTemplate, type Message, messageOf, type Parameters, type TemplateName, TEMPLATES } from './templates.js';
 import { type SmtpResult, SmtpSender } from './smtp-sender.js';
-import { isTemplate, type TemplateName, TEMPLATES, type Parameters } from './templates.js';
 
 /** Connections to the mail server at a time, from this instance. */
 const MAX_AT_ONCE = 4;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { addressIn, Configuration, type SmtpServer, smtpServerIn } from '../config/index.js';
-import type { Message } from './message.js';
+import type { Message } from './templates.js';
 
 /** Limits of one attempt, in milliseconds; together less than the lease of a mail. */
 const LIMITS = {

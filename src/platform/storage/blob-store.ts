@@ -1,3 +1,4 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 
 /** Byte positions, both inclusive. */
@@ -96,4 +97,119 @@ export function blobKey(workspaceId: string, blobId: string): string {
 export function idsIn(key: string): { workspaceId: string; id: string } | undefined {
   const [, workspaceId, id] = /^([0-9a-f-]{36})\/([0-9a-f-]{36})$/.exec(key) ?? [];
   return workspaceId && id ? { workspaceId, id } : undefined;
+}
+
+const RETRY_SECONDS = 60;
+
+/** The stores of this instance: new blobs go to the main one; existing blobs are where their rows say. */
+@Injectable()
+export class BlobStores implements OnApplicationShutdown {
+  private readonly others = new Map<StoreLocation, Promise<BlobStore>>();
+
+  constructor(
+    readonly main: BlobStore,
+    private readonly open: (location: StoreLocation) => Promise<BlobStore>,
+    other?: BlobStore,
+    /** Whether there is also a disk store of this database besides the main one, even if no row refers to it. */
+    private readonly isDiskOurs = (): Promise<boolean> => Promise.resolve(false),
+  ) {
+    if (other) this.others.set(other.location, Promise.resolve(other));
+  }
+
+  /**
+   * The store at a location, opened on first use.
+   * @throws StoreUnavailable when it cannot be opened
+   */
+  async at(location: StoreLocation): Promise<BlobStore> {
+    if (location === this.main.location) return this.main;
+    const known = this.others.get(location) ?? this.open(location);
+    this.others.set(location, known);
+    try {
+      return await known;
+    } catch (error) {
+      if (this.others.get(location) === known) this.others.delete(location);
+      throw new StoreUnavailable(`the ${location} store cannot be opened`, RETRY_SECONDS, error);
+    }
+  }
+
+  /**
+   * Every available store of this database, even if no row refers to it, as after a database was restored.
+   * @throws StoreUnavailable when one cannot be opened
+   */
+  async all(): Promise<BlobStore[]> {
+    if (await this.isDiskOurs()) await this.at('disk');
+    return this.opened();
+  }
+
+  /** The stores that are open. */
+  async opened(): Promise<BlobStore[]> {
+    const others = await Promise.allSettled(this.others.values());
+    return [this.main, ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))];
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const store of await this.opened()) store.close();
+  }
+}
+
+const DEFERRED_RETRY_SECONDS = 5;
+
+/** A store that is opened when it is first used; while it cannot be opened, each use fails with StoreUnavailable. */
+export class DeferredBlobStore extends BlobStore {
+  private opening: Promise<BlobStore> | undefined;
+  private opened: BlobStore | undefined;
+
+  constructor(
+    readonly location: StoreLocation,
+    private readonly open: () => Promise<BlobStore>,
+  ) {
+    super();
+  }
+
+  async put(key: string, chunks: AsyncIterable<Buffer>): Promise<void> {
+    await (await this.store()).put(key, chunks);
+  }
+
+  async read(key: string, size: number, range?: ByteRange): Promise<Readable> {
+    return (await this.store()).read(key, size, range);
+  }
+
+  async delete(key: string): Promise<void> {
+    await (await this.store()).delete(key);
+  }
+
+  async sizeOf(key: string): Promise<number | undefined> {
+    return (await this.store()).sizeOf(key);
+  }
+
+  async *list(workspaceId?: string): AsyncIterable<StoredObject[]> {
+    yield* (await this.store()).list(workspaceId);
+  }
+
+  async tidy(workspaceId: string): Promise<void> {
+    await (await this.store()).tidy(workspaceId);
+  }
+
+  async clearDrafts(before: Date, signal?: AbortSignal): Promise<number> {
+    return (await this.store()).clearDrafts(before, signal);
+  }
+
+  close(): void {
+    this.opened?.close();
+  }
+
+  /** Concurrent callers share one attempt. @throws StoreUnavailable */
+  private async store(): Promise<BlobStore> {
+    if (this.opened) return this.opened;
+    this.opening ??= this.open().finally(() => (this.opening = undefined));
+    try {
+      return (this.opened = await this.opening);
+    } catch (error) {
+      throw new StoreUnavailable(
+        `the ${this.location} store cannot be opened`,
+        DEFERRED_RETRY_SECONDS,
+        error,
+      );
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Clock } from '../clock/index.js';
+import { Clock } from '../clock.js';
 import {
   BEFORE_ALL_IDS,
   Database,
@@ -13,7 +13,7 @@ import {
   type Tx,
   type WorkspaceTx,
 } from '../database/index.js';
-import { BlobEntity } from './blob.entity.js';
+import { BlobEntity } from './storage.entities.js';
 import { sweepStatements } from './blobs.queries.js';
 import { ByteRemover, type StoredBytes } from './byte-remover.js';
 

@@ -4,19 +4,12 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { In, Not, type Repository } from 'typeorm';
 import { Configuration } from '../config/index.js';
-import { Clock } from '../clock/index.js';
+import { Clock } from '../clock.js';
 import { Database, newId } from '../database/index.js';
 import { HELD_OF_STREAM, NotFound, ServiceUnavailable } from '../http/index.js';
-import { Log } from '../log/index.js';
-import {
-  blobKey,
-  type BlobLocation,
-  type ByteRange,
-  OutcomeUnknown,
-  StoreUnavailable,
-} from './blob-store.js';
-import { BlobEntity } from './blob.entity.js';
-import { BlobStores } from './blob-stores.js';
+import { Log } from '../log.js';
+import { blobKey, type BlobLocation, BlobStores, type ByteRange, OutcomeUnknown, StoreUnavailable } from './blob-store.js';
+import { BlobEntity } from './storage.entities.js';
 import { blobStatements } from './blobs.queries.js';
 import { SweepLease } from './blob-sweeper.js';
 import { HashedBody } from './hashed-body.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Log } from '../log/index.js';
-import { blobKey, type BlobLocation } from './blob-store.js';
-import { BlobStores } from './blob-stores.js';
+import { Log } from '../log.js';
+import { blobKey, type BlobLocation, BlobStores } from './blob-store.js';
 
 const AT_ONCE = 8;
 

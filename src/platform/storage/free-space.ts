@@ -1,12 +1,13 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { statfs } from 'node:fs/promises';
-import { Configuration } from '../config/index.js';
+import { type BackupStore, Configuration, type S3Address } from '../config/index.js';
 import { remainingWalBytes } from '../database/index.js';
 import { NoRoom, type Place } from '../http/index.js';
-import { Log } from '../log/index.js';
-import { type Counter, Metrics } from '../metrics/index.js';
-import { BlobStores } from './blob-stores.js';
+import { Log } from '../log.js';
+import { type Counter, Metrics } from '../metrics.js';
+import { BlobStores } from './blob-store.js';
+import type { S3Objects } from './s3/s3-objects.js';
 
 /** Space of a file system, in bytes. */
 interface DiskSpace {
@@ -212,4 +213,11 @@ export class FreeSpace implements OnModuleInit {
     this.lookedAt = performance.now();
     if (this.hasRoom) this.tell(false);
   }
+}
+
+/** Objects of no database, below a prefix of a bucket. Nothing is asked of the store yet. */
+export async function openObjects(store: BackupStore, address: S3Address): Promise<S3Objects> {
+  // Loaded only if needed: the S3 client is 30 MB.
+  const { S3Objects } = await import('./s3/index.js');
+  return S3Objects.at(store, address);
 }

@@ -1,13 +1,88 @@
-import { type Configuration, OperatorError } from '../config/index.js';
-import { type Database, isTransient, runOnParts } from '../database/index.js';
+import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Configuration, explainedByDataDir, keptText, OperatorError } from '../config/index.js';
+import { Database, isTransient, runOnParts } from '../database/index.js';
 import type { Background } from '../jobs/index.js';
-import type { Log } from '../log/index.js';
-import { type BlobStore, type StoreLocation, StoreUnavailable } from './blob-store.js';
-import { BlobStores } from './blob-stores.js';
+import type { Log } from '../log.js';
+import {
+  type BlobStore,
+  BlobStores,
+  DeferredBlobStore,
+  type StoreLocation,
+  StoreUnavailable,
+} from './blob-store.js';
 import { blobStatements } from './blobs.queries.js';
-import { DeferredBlobStore } from './deferred-blob-store.js';
-import { hasDiskStore, openDiskStore } from './open-disk-store.js';
+import { expectUsable } from './bytes-check.js';
+import { DiskBlobStore } from './disk-blob-store.js';
+import { STORE_ID } from './durable-directories.js';
+import { registeredId, registerStore } from './registered-stores.js';
 import type { S3Settings } from './s3/s3-connection.js';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Opens the store under `DATA_DIR/blobs`, which must be writable and belong to this database.
+ * @throws OperatorError otherwise
+ */
+export async function openDiskStore(dataDir: string, database: Database): Promise<DiskBlobStore> {
+  const directory = join(dataDir, 'blobs');
+  const store = await explained(directory, () => DiskBlobStore.open(resolve(directory)));
+  await expectSameStore(database, directory);
+  await expectUsable(directory);
+  return store;
+}
+
+/**
+ * Whether `DATA_DIR/blobs` exists and belongs to this database. Creates and registers nothing.
+ * @throws OperatorError
+ */
+export async function hasDiskStore(dataDir: string, database: Database): Promise<boolean> {
+  const directory = join(dataDir, 'blobs');
+  const registered = await registeredId(database, 'disk');
+  if (registered === undefined) return false;
+  return (await explained(directory, () => idIn(join(directory, STORE_ID)))) === registered;
+}
+
+/**
+ * With a wrong directory, a database's downloads would fail, and its sweeper would delete rows of blobs whose bytes stay
+ * elsewhere forever. The directory and the database therefore carry the same id.
+ *
+ * The database is read first: a directory has its id on disk before the database does, so that of two instances that start at
+ * the same time, neither finds an id in the database but none in the directory.
+ */
+async function expectSameStore(database: Database, directory: string): Promise<void> {
+  const path = join(directory, STORE_ID);
+  const registered = await registeredId(database, 'disk');
+  if (registered === undefined) {
+    const own = await explained(directory, () => keptText(path, randomUUID));
+    if (!UUID.test(own)) throw new OperatorError(`${path} is damaged; restore it from a backup of DATA_DIR.`);
+    await registerStore(database, 'disk', own);
+  }
+  const expected = registered ?? (await registeredId(database, 'disk'));
+  if ((await explained(directory, () => idIn(path))) === expected) return;
+  throw new OperatorError(
+    `${directory} is not the blob directory that this database belongs to; set DATA_DIR to that one, and let all instances share it.`,
+  );
+}
+
+async function idIn(path: string): Promise<string | undefined> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function explained<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explainedByDataDir(error, directory);
+  }
+}
 
 /**
  * Opens the main store, which is S3 if configured, and the disk store if it still has blobs of this database. A service starts
@@ -83,4 +158,32 @@ export function s3SettingsIn(configuration: Configuration): S3Settings {
     bucket: s3Bucket,
     region: s3Region,
   };
+}
+
+/**
+ * Whether an empty database has to take over the bucket of one that is lost. A disk store needs none of this, because a new
+ * database adopts its directory.
+ */
+@Injectable()
+export class StoreAdoption {
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * The id that this database must adopt before its store can be opened; undefined when there is nothing to adopt. Changes
+   * nothing.
+   * @throws OperatorError when the bucket belongs to another database and must not be adopted, or cannot be used
+   */
+  async foreignId(mayAdopt: boolean): Promise<string | undefined> {
+    if (!this.configuration.hasS3) return undefined;
+    const settings = s3SettingsIn(this.configuration);
+    const { foreignIdOf } = await import('./s3/index.js');
+    const id = await foreignIdOf(settings, this.database);
+    if (id === undefined || mayAdopt) return id;
+    throw new OperatorError(
+      `The bucket ${settings.bucket} belongs to another database; set S3_BUCKET to a bucket of its own, or restore with --adopt-store if that database is lost or no longer used.`,
+    );
+  }
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../database/index.js';
 import type { StoreLocation } from './blob-store.js';
-import { RegisteredStore } from './registered-store.entity.js';
+import { RegisteredStore } from './storage.entities.js';
 
 /** The id of the store that belongs to this database; undefined before one is registered. */
 export async function registeredId(database: Database, location: StoreLocation): Promise<string | undefined> {

@@ -7,7 +7,7 @@ import { Purchases } from '../../domain/billing/index.js';
 import { Devices } from '../../domain/devices/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
-import { ACCOUNT_BELONGINGS_DOCS } from './account-page.docs.js';
+import { ACCOUNT_BELONGINGS_DOCS } from './account-page.controller.js';
 import { ACCOUNT, AccountForms } from './account-forms.js';
 import { billingPage } from './account-page.js';
 import { isLasting, TokenForms } from './token-forms.js';

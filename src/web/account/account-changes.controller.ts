@@ -6,11 +6,11 @@ import { byUser } from '../../domain/auth/audit/index.js';
 import { Subscriptions } from '../../domain/billing/index.js';
 import { ExportDownload } from '../../domain/accounts/export/index.js';
 import { PageErrorFilter, redirect } from '../layout/index.js';
-import { OpenWhenReadOnly } from '../../platform/kill-switch/index.js';
-import { ACCOUNT_CHANGES_DOCS } from './account-page.docs.js';
+import { OpenWhenReadOnly } from '../../platform/kill-switch.js';
+import { ACCOUNT_CHANGES_DOCS } from './account-page.controller.js';
 import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
 import type { FlashMessages } from './action-form.js';
-import { deletedPage } from './delete-section.js';
+import { deletedPage } from './profile.js';
 import { ProfileForms } from './profile-forms.js';
 import { WorkspaceForms } from './workspace-forms.js';
 

@@ -7,9 +7,8 @@ import { Configuration } from '../../platform/config/index.js';
 import { BadRequest, NotFound } from '../../platform/http/index.js';
 import { type Page, PageErrorFilter, redirect, withAlert } from '../layout/index.js';
 import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
-import { ACCOUNT_FACTORS_DOCS } from './account-page.docs.js';
-import { backupCodesPage, factorSetUpPage } from './factor-pages.js';
-import type { FactorChange } from './factor-section.js';
+import { ACCOUNT_FACTORS_DOCS } from './account-page.controller.js';
+import { backupCodesPage, type FactorChange, factorSetUpPage } from './factors.js';
 
 const WRONG_CODE =
   'This code is wrong. Check that the clock of your phone is right, and enter the next code.';

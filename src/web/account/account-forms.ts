@@ -16,7 +16,7 @@ import {
   singleSignOnOption,
 } from '../layout/index.js';
 import type { FlashMessages } from './action-form.js';
-import { Activity } from './activity.controller.js';
+import { Activity } from './activity.js';
 import { AccountOverview } from './account-overview.js';
 import { accountPage, accountSignInPage } from './account-page.js';
 

@@ -4,7 +4,7 @@ import { Public } from '../../access/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
 import { PageErrorFilter, redirect } from '../layout/index.js';
 import { ACCOUNT, AccountForms } from './account-forms.js';
-import { ACCOUNT_NOTICES_DOCS } from './account-page.docs.js';
+import { ACCOUNT_NOTICES_DOCS } from './account-page.controller.js';
 import { NoticesForm } from './notices-form.js';
 
 /** The account page's form for mails that can be turned off. */

@@ -1,7 +1,7 @@
 import type { BrowserSession } from '../../domain/auth/index.js';
 import type { SingleSignOnOption } from '../layout/index.js';
 import type { Overview } from './account-overview.js';
-import type { ActivityPage } from './activity-section.js';
+import type { ActivityPage } from './activity.js';
 import type { FlashMessages } from './action-form.js';
 
 /** The properties of every section of the account page. */

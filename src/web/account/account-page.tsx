@@ -9,21 +9,18 @@ import {
 } from '../layout/index.js';
 import type { AccountPageProps } from './account-page-props.js';
 import { ActionForm } from './action-form.js';
-import { ActivitySection } from './activity-section.js';
-import { DeleteSection } from './delete-section.js';
-import { DevicesSection } from './devices-section.js';
-import { EmailSection } from './email-section.js';
-import { ExportSection } from './export-section.js';
-import { FactorSection } from './factor-section.js';
-import { NoticesSection } from './notices-section.js';
-import { PasskeysSection } from './passkeys-section.js';
-import { PasswordSection } from './password-section.js';
-import { PlanSection } from './plan-section.js';
-import { ProfileSection } from './profile-section.js';
-import { SingleSignOnSection } from './single-sign-on-section.js';
-import { SessionsSection } from './sessions-section.js';
-import { TokensSection } from './tokens-section.js';
-import { WorkspacesSection } from './workspaces-section.js';
+import { ActivitySection } from './activity.js';
+import { DeleteSection, ProfileSection } from './profile.js';
+import { DevicesSection, SessionsSection } from './sessions.js';
+import { EmailSection } from './email.js';
+import { ExportSection, PlanSection } from './plan.js';
+import { FactorSection } from './factors.js';
+import { NoticesSection } from './notices.js';
+import { PasskeysSection } from './passkeys.js';
+import { PasswordSection } from './password.js';
+import { SingleSignOnSection } from './single-sign-on.js';
+import { TokensSection } from './tokens.js';
+import { WorkspacesSection } from './workspaces.js';
 
 /** The parts of the page, in their order: id of the heading, name in the list of sections, content. */
 const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) => VNode])[] = [

@@ -6,7 +6,7 @@ import { Passkeys } from '../../domain/auth/index.js';
 import { asName, NotFound } from '../../platform/http/index.js';
 import { PageErrorFilter, redirect } from '../layout/index.js';
 import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
-import { ACCOUNT_PASSKEYS_DOCS } from './account-page.docs.js';
+import { ACCOUNT_PASSKEYS_DOCS } from './account-page.controller.js';
 
 const LAST_WAY = 'This passkey is the only way to sign in to your account, so it cannot be removed.';
 

@@ -6,7 +6,7 @@ import { byUser } from '../../domain/auth/audit/index.js';
 import { ProviderLinks } from '../../domain/auth/index.js';
 import { PageErrorFilter, redirect } from '../layout/index.js';
 import { ACCOUNT, AccountForms } from './account-forms.js';
-import { ACCOUNT_PROVIDER_DOCS } from './account-page.docs.js';
+import { ACCOUNT_PROVIDER_DOCS } from './account-page.controller.js';
 
 /** The account page's form that ends the link to the provider of single sign-on. */
 @Controller('account/single-sign-on/disconnect')

@@ -1,8 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { Hidden } from '../layout/index.js';
-import type { RejectedFactorChange } from './factor-section.js';
-import type { RejectedEmailChange } from './email-section.js';
-import type { RejectedPasswordChange } from './password-form.js';
+import type { RejectedFactorChange } from './factors.js';
+import type { RejectedEmailChange } from './email.js';
+import type { RejectedPasswordChange } from './password.js';
 import type { RejectedDeletion, RejectedName, RejectedPassword } from './profile-forms.js';
 import type { RejectedToken } from './token-forms.js';
 import type { RejectedWorkspaceDeletion, RejectedWorkspaceName } from './workspace-forms.js';

@@ -3,7 +3,7 @@ import type { Acting } from '../../domain/auth/audit/index.js';
 import { AccessTokens, type TokenOwner } from '../../domain/auth/access-tokens/index.js';
 import { type Scope, SCOPES } from '../../access/index.js';
 import type { Form } from '../layout/index.js';
-import { Clock } from '../../platform/clock/index.js';
+import { Clock } from '../../platform/clock.js';
 import { asName, Conflict } from '../../platform/http/index.js';
 import { WorkspacesOfUser } from '../../domain/workspaces/index.js';
 

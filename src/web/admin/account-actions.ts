@@ -1,13 +1,86 @@
 import { Injectable } from '@nestjs/common';
 import { AccountDeletion, Accounts } from '../../domain/accounts/index.js';
+import { StorageQuota } from '../../domain/assets/index.js';
+import {
+  Administrators,
+  FactorReset,
+  generatePassword,
+  PasswordReset,
+  ProviderLinks,
+  Suspensions,
+  UserSessions,
+} from '../../domain/auth/index.js';
 import { STATUSES, Subscriptions, type SubscriptionStatus } from '../../domain/billing/index.js';
-import { isInstant, parseInstant } from '../../platform/clock/index.js';
+import { DocumentQuota } from '../../domain/files/index.js';
+import { isInstant, parseInstant } from '../../platform/clock.js';
 import { BadRequest, Conflict } from '../../platform/http/index.js';
-import { KillSwitch } from '../../platform/kill-switch/index.js';
-import { AccessActions } from './access-actions.js';
-import type { AccountAction } from './account-action.js';
-import type { AdminAction, Onwards } from './admin-door.js';
+import { KillSwitch } from '../../platform/kill-switch.js';
+import { accountView, listView, passwordView } from './account-view.js';
+import type { AdminAction, AdminRequest, Onwards } from './admin-door.js';
 import type { AdminPage } from './admin-layout.js';
+
+/** What a form on the page of an account does. Returns a page to show, if it is not the account's own. */
+export type AccountAction = (userId: string, action: AdminAction) => Promise<AdminPage | undefined>;
+
+/** What administrators do for people who cannot sign in as they did. */
+@Injectable()
+export class RecoveryActions {
+  constructor(
+    private readonly passwordReset: PasswordReset,
+    private readonly factorReset: FactorReset,
+    private readonly providerLinks: ProviderLinks,
+  ) {}
+
+  /** For a user who has lost them. */
+  readonly resetFactors: AccountAction = async (userId, { by }) => {
+    await this.factorReset.run(userId, by);
+    return undefined;
+  };
+
+  /** The new password is shown once. */
+  readonly resetPassword: AccountAction = async (userId, { by }) => {
+    const password = generatePassword();
+    await this.passwordReset.run(userId, password, by);
+    return passwordView(userId, password);
+  };
+
+  /** For a user whom the provider knows as somebody else now. */
+  readonly unlink: AccountAction = async (userId, { by }) => {
+    await this.providerLinks.unlink(userId, by);
+    return undefined;
+  };
+}
+
+/** What administrators do to the access of an account. */
+@Injectable()
+export class AccessActions {
+  constructor(
+    private readonly suspensions: Suspensions,
+    private readonly administrators: Administrators,
+    private readonly userSessions: UserSessions,
+    readonly recovery: RecoveryActions,
+  ) {}
+
+  readonly suspend: AccountAction = async (userId, { by }) => {
+    await this.suspensions.suspend(userId, by);
+    return undefined;
+  };
+
+  readonly resume: AccountAction = async (userId, { by }) => {
+    await this.suspensions.resume(userId, by);
+    return undefined;
+  };
+
+  readonly demote: AccountAction = async (userId, { by }) => {
+    await this.administrators.demote(userId, by);
+    return undefined;
+  };
+
+  readonly endSessions: AccountAction = async (userId, { by }) => {
+    await this.userSessions.endAllBut(userId, null, by);
+    return undefined;
+  };
+}
 
 /** The actions on an account, with the notices that say that they were done. */
 export const DONE = {
@@ -83,4 +156,61 @@ export class AccountActions {
   private async delete(userId: string, { form, by }: AdminAction): Promise<undefined> {
     await this.deletion.delete(userId, form.text('confirm'), by);
   }
+}
+
+/** How many accounts a page lists. */
+const ACCOUNTS_OF_PAGE = 50;
+
+/** The pages with accounts. */
+@Injectable()
+export class AccountPages {
+  constructor(
+    private readonly accounts: Accounts,
+    private readonly subscriptions: Subscriptions,
+    private readonly documents: DocumentQuota,
+    private readonly assets: StorageQuota,
+    private readonly administrators: Administrators,
+  ) {}
+
+  async list({ query }: AdminRequest): Promise<AdminPage> {
+    const search = query.text('search');
+    const after = query.text('after');
+    const found = await this.accounts.list({ limit: ACCOUNTS_OF_PAGE + 1, search, after });
+    const accounts = found.slice(0, ACCOUNTS_OF_PAGE);
+    return {
+      title: 'Accounts',
+      section: 'Accounts',
+      notice: noticeIn(query.text('done')),
+      content: listView({ accounts, search, hasMore: found.length > accounts.length }),
+    };
+  }
+
+  /** @throws NotFound */
+  async one({ administrator, csrfToken, query }: AdminRequest, userId: string): Promise<AdminPage> {
+    const account = await this.accounts.get(userId); // sequential: a page must not take several connections at once
+    const subscription = await this.subscriptions.describe(userId);
+    const documents = await this.documents.usage(userId);
+    const assets = await this.assets.usage(userId);
+    const hasSecondFactor = await this.administrators.hasSecondFactor(userId);
+    const isOneself = administrator.userId === userId;
+    return {
+      title: account.name,
+      section: 'Accounts',
+      notice: noticeIn(query.text('done')),
+      content: accountView({
+        account,
+        subscription,
+        documents,
+        assets,
+        hasSecondFactor,
+        isOneself,
+        csrfToken,
+        canGrant: !this.subscriptions.isOff,
+      }),
+    };
+  }
+}
+
+function noticeIn(done: string): string | undefined {
+  return Object.hasOwn(DONE, done) ? DONE[done as keyof typeof DONE] : undefined;
 }

@@ -1,21 +1,42 @@
-import { Injectable } from '@nestjs/common';
+import { type ArgumentsHost, Catch, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccountSuspended } from '../../access/index.js';
 import type { Acting } from '../../domain/auth/audit/index.js';
 import { Administrators, type BrowserSession } from '../../domain/auth/index.js';
 import { Configuration } from '../../platform/config/index.js';
+import { ApiError, isEncodedUtf8, NotFound } from '../../platform/http/index.js';
 import {
   type BrowserRequest,
   BrowserRequests,
   Confirmations,
   Form,
   OUT_OF_DATE,
+  PageErrorFilter,
   redirect,
   sendPage,
 } from '../layout/index.js';
-import { ApiError } from '../../platform/http/index.js';
 import { type AdminPage, adminPage, confirmPage } from './admin-layout.js';
-import { Hidden } from './hidden.js';
+
+/** The answer to everybody who is no administrator: that of an address where nothing is. */
+export class Hidden extends NotFound {
+  constructor() {
+    super('not found');
+  }
+}
+
+/** Errors of the admin page, as pages; what is hidden is answered as an unknown address is. */
+@Catch()
+@Injectable()
+export class AdminErrorFilter extends PageErrorFilter {
+  override async catch(error: unknown, host: ArgumentsHost): Promise<void> {
+    const { url } = host.switchToHttp().getRequest<FastifyRequest>();
+    // A guard refuses such a query before anybody has asked who the caller is.
+    const isHidden = error instanceof Hidden || !isEncodedUtf8(url.slice(url.indexOf('?') + 1));
+    if (!isHidden) return super.catch(error, host);
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    await reply.status(404).type('application/json').send({ error: 'not found' });
+  }
+}
 
 /** An administrator's request to see a page. */
 export interface AdminRequest {

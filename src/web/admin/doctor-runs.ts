@@ -1,14 +1,50 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, IsNull, MoreThan, Repository } from 'typeorm';
+import { Column, Entity, In, IsNull, MoreThan, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { type Acting, AuditLog } from '../../domain/auth/audit/index.js';
-import { Clock, drained } from '../../platform/clock/index.js';
-import { Database } from '../../platform/database/index.js';
-import { Doctor, type Finding } from '../../platform/doctor/index.js';
+import { Clock, drained } from '../../platform/clock.js';
+import { Database, statement } from '../../platform/database/index.js';
+import { Doctor, type Finding } from '../../platform/doctor.js';
 import { Conflict } from '../../platform/http/index.js';
-import { Log } from '../../platform/log/index.js';
-import { adminPagesStatements } from './admin-pages.queries.js';
-import { DoctorRun } from './doctor-run.entity.js';
+import { Log } from '../../platform/log.js';
+
+/** Key of the advisory lock that serializes starts of the doctor. */
+const START = 7_325_190_037;
+
+export const adminPagesStatements = {
+  lockStart: statement('doctor_runs.lock', `SELECT pg_advisory_xact_lock(${START})`),
+
+  /** Leases use the database clock. */
+  instances: statement(
+    'service_status.instances',
+    'SELECT count(*)::integer AS instances FROM instances WHERE alive_until > statement_timestamp()',
+  ),
+};
+
+/** A check of the stored data. */
+@Entity('doctor_runs')
+export class DoctorRun {
+  @PrimaryGeneratedColumn('identity', { generatedIdentity: 'ALWAYS', type: 'bigint' })
+  id: number;
+
+  @Column('timestamptz')
+  startedAt: Date;
+
+  /** Null while it runs. */
+  @Column('timestamptz', { nullable: true })
+  endedAt: Date | null;
+
+  @Column('integer', { nullable: true })
+  found: number | null;
+
+  /** The first of them. */
+  @Column('jsonb')
+  findings: Finding[];
+
+  /** Why it did not end. */
+  @Column('text', { nullable: true })
+  error: string | null;
+}
 
 /** Earlier runs that stay beside a new one. */
 const KEPT = 9;

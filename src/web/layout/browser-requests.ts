@@ -1,10 +1,68 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
 import { createHmac, randomBytes } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import { type BrowserSession, BrowserSessions, type Client, equalSecrets } from '../../domain/auth/index.js';
 import { Configuration } from '../../platform/config/index.js';
-import { Forbidden } from '../../platform/http/index.js';
-import type { Form } from './form.js';
+import {
+  BadRequest,
+  Forbidden,
+  isEncodedUtf8,
+  readBody,
+  UnsupportedMediaType,
+  utf8Of,
+} from '../../platform/http/index.js';
+
+const BODY_LIMIT = 32 * 1024;
+const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+
+const CHECKED: ReadonlySet<string> = new Set(['csrf_token', 'confirm_password']);
+
+/** A posted form, or the query of an address. */
+export class Form {
+  private constructor(private readonly fields: URLSearchParams) {}
+
+  /**
+   * @throws UnsupportedMediaType for another content type, BadRequest for a form that is not UTF-8, or contains NUL, which the
+   *   database cannot store
+   */
+  static async read(request: FastifyRequest): Promise<Form> {
+    if (!FORM.test(request.headers['content-type'] ?? ''))
+      throw new UnsupportedMediaType('the request body must be a URL-encoded form');
+    const text = utf8Of(await readBody(request.raw, BODY_LIMIT));
+    if (!isEncodedUtf8(text)) throw new BadRequest('the form is not UTF-8');
+    const form = new Form(new URLSearchParams(text));
+    for (const [name, value] of form.fields) {
+      if (`${name}${value}`.includes('\0')) throw new BadRequest('the form contains a NUL character');
+    }
+    return form;
+  }
+
+  static ofQuery(request: FastifyRequest): Form {
+    const start = request.url.indexOf('?');
+    return new Form(new URLSearchParams(start < 0 ? '' : request.url.slice(start + 1)));
+  }
+
+  /** @throws BadRequest when the field occurs more than once: parsers differ in which one they use */
+  get(name: string): string | undefined {
+    const values = this.fields.getAll(name);
+    if (values.length > 1) throw new BadRequest(`${name} appears more than once`);
+    return values[0];
+  }
+
+  /** The trimmed value; empty when absent. */
+  text(name: string): string {
+    return this.get(name)?.trim() ?? '';
+  }
+
+  /** All fields but the token and the password that a form is checked by. */
+  others(): [string, string][] {
+    return [...this.fields].filter(([name]) => !CHECKED.has(name));
+  }
+
+  all(name: string): string[] {
+    return this.fields.getAll(name);
+  }
+}
 
 /** A browser's request: its session, and the CSRF token for its forms. */
 export interface BrowserRequest {
@@ -119,4 +177,38 @@ export function cookieOf(header: string | undefined, name: string): string | und
     .map((pair) => pair.slice(name.length + 1));
   const [value] = values;
   return values.length === 1 && value !== undefined && SECRET.test(value) ? value : undefined;
+}
+
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\b(?:OPR|Opera)\//, 'Opera'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|HeadlessChrome|Chromium|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:iPhone|iPad|iPod)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+const HANDED_OVER = /^(\S+) \(signed in with /;
+const LONGEST = 60;
+
+/** A short description of a session's User-Agent. Only a hint: a client can send any text. */
+export function clientName(userAgent: string): string {
+  const app = HANDED_OVER.exec(userAgent)?.[1];
+  const browser = named(BROWSERS, userAgent);
+  const system = named(SYSTEMS, userAgent);
+  const client = [browser, system].filter(Boolean).join(' on ');
+  if (app !== undefined) return client ? `${app}, signed in with ${client}` : app;
+  return client || userAgent.slice(0, LONGEST) || 'Unknown client';
+}
+
+function named(names: readonly (readonly [RegExp, string])[], userAgent: string): string | undefined {
+  return names.find(([pattern]) => pattern.test(userAgent))?.[1];
 }

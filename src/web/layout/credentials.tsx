@@ -1,11 +1,77 @@
 import type { VNode } from 'preact';
-import { PasskeyButton } from './passkey-button.js';
+import type { Configuration } from '../../platform/config/index.js';
+import { CheckMail, CodeStep } from './code-step.js';
+import { Field, Hidden, NewPasswordField } from './fields.js';
+import { assetPath, PASSKEY_SCRIPT } from './page-assets.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
-import { CodeStep } from './code-step.js';
-import { CheckMail } from './check-mail.js';
-import { Field, Hidden } from './fields.js';
-import { NewPasswordField } from './new-password-field.js';
-import { SingleSignOnForm, type SingleSignOnOption } from './single-sign-on-form.js';
+
+/** Signs in with a passkey, and then opens `returnTo`. Shown by the script, where the browser has passkeys; without one, says so. */
+export function PasskeyButton({ returnTo }: { readonly returnTo: string }): VNode {
+  return (
+    <>
+      <div class="passkey" data-passkey hidden>
+        <p class="fault" role="alert" data-passkey-fault hidden />
+        <button type="button" class="quiet" data-passkey-sign-in={returnTo}>
+          Sign in with a passkey
+        </button>
+        <PasskeyScript />
+      </div>
+      <p class="hint" data-without-script>
+        Signing in with a passkey needs JavaScript.
+      </p>
+    </>
+  );
+}
+
+/** What makes passkeys work on a page. Without it everything for them stays hidden. */
+export function PasskeyScript(): VNode {
+  return <script src={assetPath(PASSKEY_SCRIPT)} defer />;
+}
+
+/** The path of the form. */
+export const SINGLE_SIGN_ON = '/auth/single-sign-on';
+
+/** The pages on which a sign-in through the provider can begin. */
+export type SingleSignOnPage = 'account' | 'desktop' | 'web';
+
+/** The provider, for the sign-in forms of a page. */
+export interface SingleSignOnOption {
+  readonly name: string;
+  /** Whether passwords are switched off. */
+  readonly isOnly: boolean;
+  readonly page: SingleSignOnPage;
+}
+
+/** Returns undefined without a provider. */
+export function singleSignOnOption(
+  { oidcName, oidcOnly, hasSingleSignOn }: Configuration,
+  page: SingleSignOnPage,
+): SingleSignOnOption | undefined {
+  return hasSingleSignOn ? { name: oidcName ?? '', isOnly: oidcOnly, page } : undefined;
+}
+
+interface SingleSignOnFormProps {
+  readonly option: SingleSignOnOption;
+  /** The CSRF token, and what the page needs to be shown again. */
+  readonly hidden: Readonly<Record<string, string>>;
+  /** Whether the provider must ask for the password again: to confirm who the user is. */
+  readonly isFresh?: boolean;
+}
+
+/** The button that leads to the provider. */
+export function SingleSignOnForm({ option, hidden, isFresh = false }: SingleSignOnFormProps): VNode {
+  const { name, page } = option;
+  const verb = isFresh ? 'Confirm' : 'Continue';
+  const fields = { ...hidden, page, ...(isFresh ? { fresh: 'yes' } : {}) };
+  return (
+    <form method="post" action={SINGLE_SIGN_ON} aria-label={`${verb} with ${name}`} class="single-sign-on">
+      <Hidden fields={fields} />
+      <button type="submit">
+        {verb} with <span class="name">{name}</span>
+      </button>
+    </form>
+  );
+}
 
 export interface CredentialsProps {
   /** The address to which the forms are posted. */

@@ -1,4 +1,5 @@
 import type { InputHTMLAttributes, VNode } from 'preact';
+import { PASSWORD_LENGTH } from '../../domain/auth/index.js';
 
 interface FieldProps {
   readonly id: string;
@@ -117,4 +118,74 @@ export function Hidden({ fields }: { readonly fields: Readonly<Record<string, st
       ))}
     </>
   );
+}
+
+interface ConfirmFieldProps {
+  /** Distinguishes the fields of several forms on a page. */
+  readonly id: string;
+  /** When the password is needed, if the form does not always need it. */
+  readonly hint?: string;
+  readonly fault?: string | undefined;
+  /** Whether a code of the second factor is accepted as well. */
+  readonly hasFactor?: boolean;
+}
+
+/** The current password, in a form whose effect cannot be undone or outlives the session. `Confirmations` checks it. */
+export function ConfirmField({ id, hint, fault, hasFactor = false }: ConfirmFieldProps): VNode {
+  return (
+    <Field
+      id={id}
+      name="confirm_password"
+      label={hasFactor ? 'Your password, or a code from your authenticator app' : 'Your password'}
+      type="password"
+      autocomplete="current-password"
+      isRequired={hint === undefined}
+      {...(hint === undefined ? {} : { hint })}
+      fault={fault}
+      isFocused={fault !== undefined}
+    />
+  );
+}
+
+interface NewPasswordFieldProps {
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+  readonly fault?: string | undefined;
+  readonly isFocused?: boolean;
+}
+
+/** A field for a password that is chosen, with the policy as its hint. */
+export function NewPasswordField(props: NewPasswordFieldProps): VNode {
+  const { min } = PASSWORD_LENGTH;
+  return (
+    <Field
+      {...props}
+      type="password"
+      autocomplete="new-password"
+      hint={`At least ${min} characters, and not a common password.`}
+      minLength={min}
+    />
+  );
+}
+
+/** The choice to end the access tokens together with the old password. */
+export function RevokeTokensChoice({ isChosen = false }: { readonly isChosen?: boolean }): VNode {
+  return (
+    <label class="choice">
+      <input type="checkbox" name="revoke_tokens" value="yes" checked={isChosen} />
+      <span>
+        Also revoke all access tokens <span class="hint">if somebody else may have used your account</span>
+      </span>
+    </label>
+  );
+}
+
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** A human-readable size, for example `1.5 MiB`. */
+export function inBytes(bytes: number): string {
+  const power = Math.min(bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10), UNITS.length - 1);
+  const amount = bytes / 1024 ** power;
+  return `${amount.toFixed(power === 0 || Number.isInteger(amount) ? 0 : 1)} ${UNITS[power] ?? ''}`;
 }

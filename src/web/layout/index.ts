@@ -1,25 +1,66 @@
-export { type RejectedSignIn, SignInForms, withAlert } from './sign-in-forms.js';
-export { auditSentence } from './audit-words.js';
-export { clientName } from './client-name.js';
-export { ConfirmField } from './confirm-field.js';
-export { Confirmations, type RejectedConfirmation } from './confirmations.js';
-export { CodeStep } from './code-step.js';
-export { Credentials } from './credentials.js';
-export { CopyField, Field, Hidden, SelectField } from './fields.js';
-export { Form } from './form.js';
-export { inBytes } from './in-bytes.js';
-export { NewPasswordField, RevokeTokensChoice } from './new-password-field.js';
-export { Layout, Masthead, Time } from './layout.js';
-export { asSource, contentPolicy, type Page, pageText, redirect, sendPage } from './page.js';
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../../domain/auth/index.js';
+import { BrowserRequests } from './browser-requests.js';
+import { EarlyErrorPages } from './error-page.js';
+import { HomeController } from './home.js';
+import { PageAssetsController } from './page-assets.js';
+import { Confirmations, SignInForms } from './sign-in-forms.js';
+
 export {
+  Confirmations,
+  type RejectedConfirmation,
+  type RejectedSignIn,
+  SignInForms,
+  withAlert,
+} from './sign-in-forms.js';
+export { auditSentence } from './audit-words.js';
+export {
+  type BrowserRequest,
+  BrowserRequests,
+  clientName,
+  cookieOf,
+  Form,
+  OUT_OF_DATE,
+} from './browser-requests.js';
+export {
+  ConfirmField,
+  CopyField,
+  Field,
+  Hidden,
+  inBytes,
+  NewPasswordField,
+  RevokeTokensChoice,
+  SelectField,
+} from './fields.js';
+export { CodeStep } from './code-step.js';
+export {
+  Credentials,
+  PasskeyScript,
   SINGLE_SIGN_ON,
   SingleSignOnForm,
   type SingleSignOnOption,
   singleSignOnOption,
   type SingleSignOnPage,
-} from './single-sign-on-form.js';
-export { PageErrorFilter } from './page-error.filter.js';
+} from './credentials.js';
+export {
+  asSource,
+  contentPolicy,
+  Layout,
+  Masthead,
+  type Page,
+  pageText,
+  redirect,
+  sendPage,
+  Time,
+} from './layout.js';
+export { PageErrorFilter } from './error-page.js';
 export { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from './pages.docs.js';
-export { PasskeyScript } from './passkey-button.js';
-export { PagesModule } from './pages.module.js';
-export { type BrowserRequest, BrowserRequests, cookieOf, OUT_OF_DATE } from './browser-requests.js';
+
+/** Shared parts of all browser pages. */
+@Module({
+  imports: [AuthModule],
+  controllers: [HomeController, PageAssetsController],
+  providers: [Confirmations, SignInForms, EarlyErrorPages, BrowserRequests],
+  exports: [Confirmations, SignInForms, BrowserRequests],
+})
+export class PagesModule {}

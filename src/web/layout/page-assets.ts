@@ -1,5 +1,11 @@
+import { Controller, Get, Param, Res } from '@nestjs/common';
 import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
 import { readFileSync } from 'node:fs';
+import { Public } from '../../access/index.js';
+import { Documented } from '../../platform/api-docs/index.js';
+import { NotFound } from '../../platform/http/index.js';
+import { PAGE_ASSETS_DOCS } from './pages.docs.js';
 
 /** A file that pages load. */
 export interface PageAsset {
@@ -35,3 +41,19 @@ export const PAGE_ASSETS: readonly PageAsset[] = [
 ];
 
 export const assetPath = ({ name }: PageAsset): string => `/auth/assets/${name}`;
+
+@Controller('auth/assets')
+@Documented(PAGE_ASSETS_DOCS)
+export class PageAssetsController {
+  /** Cached permanently: different content has a different name. */
+  @Get(':name')
+  @Public('stylesheet, script and icon of the pages, the same for everybody')
+  async get(@Param('name') name: string, @Res() reply: FastifyReply): Promise<void> {
+    const asset = PAGE_ASSETS.find((one) => one.name === name);
+    if (!asset) throw new NotFound('not found');
+    await reply
+      .type(asset.type)
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .send(asset.content);
+  }
+}

@@ -1,1 +1,22 @@
-export { MailPagesModule } from './mail-pages.module.js';
+import { Module } from '@nestjs/common';
+import { NoticesModule } from '../../domain/accounts/notices/index.js';
+import { AuthModule } from '../../domain/auth/index.js';
+import { PagesModule } from '../layout/index.js';
+import { ConfirmForms, NewAddressController, VerifyController } from './confirm.js';
+import { ForgotController, ResetController } from './forgot.js';
+import { LinkForms } from './link-forms.js';
+import { UnsubscribeController } from './unsubscribe.js';
+
+/** The pages behind mails: a forgotten password, and what the links in mails open. */
+@Module({
+  imports: [AuthModule, NoticesModule, PagesModule],
+  controllers: [
+    ForgotController,
+    ResetController,
+    VerifyController,
+    NewAddressController,
+    UnsubscribeController,
+  ],
+  providers: [ConfirmForms, LinkForms],
+})
+export class MailPagesModule {}

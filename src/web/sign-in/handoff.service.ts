@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { BrowserSessions } from '../../domain/auth/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { RateLimiter } from '../../platform/limits/index.js';
-import { Log } from '../../platform/log/index.js';
+import { Log } from '../../platform/log.js';
 import {
   asSource,
   SignInForms,
@@ -15,7 +15,7 @@ import {
   type BrowserRequest,
   BrowserRequests,
 } from '../layout/index.js';
-import { handoffPage } from './handoff-page.js';
+import { handoffPage } from './handoff.js';
 import { type Kind, PATHS, type Target } from './targets.js';
 
 const HANDOFFS_PER_MINUTE = 20;

@@ -1,5 +1,5 @@
 import { SweepLease } from '../../../src/platform/storage/blob-sweeper.js';
-import { Clock } from '../../../src/platform/clock/index.js';
+import { Clock } from '../../../src/platform/clock.js';
 
 const MINUTE = 60_000;
 

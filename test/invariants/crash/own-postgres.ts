@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { lockDataDirectory } from '../../../src/platform/database/embedded/index.js';
-import type { Postmaster } from '../../../src/platform/database/embedded/postmaster.js';
+import type { Postmaster } from '../../../src/platform/database/embedded/previous-run.js';
 import { endRun, startRun } from '../../../src/platform/database/embedded/run.js';
 import { prepareServer, type Server } from '../../../src/platform/database/embedded/server.js';
 

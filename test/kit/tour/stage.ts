@@ -2,7 +2,7 @@ import { type Browser, type BrowserContextOptions } from 'playwright-core';
 import { freePort } from '../../../bench/free-port.js';
 import { Users } from '../../../src/domain/auth/index.js';
 import { UnsubscribeLinks } from '../../../src/domain/accounts/notices/index.js';
-import { KillSwitch } from '../../../src/platform/kill-switch/index.js';
+import { KillSwitch } from '../../../src/platform/kill-switch.js';
 import { adminReport } from '../admin.js';
 import { openBrowser, pageOf } from '../browser.js';
 import { eventually } from '../eventually.js';

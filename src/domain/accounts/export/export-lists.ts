@@ -1,11 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, IsNull, Repository } from 'typeorm';
-import { UserEntity } from '../../auth/index.js';
-import { Database, type Parameter, type Statement } from '../../../platform/database/index.js';
+import {
+  type EntityManager,
+  type EntityTarget,
+  type FindOptionsOrder,
+  type FindOptionsSelect,
+  type FindOptionsWhere,
+  IsNull,
+  MoreThan,
+  type ObjectLiteral,
+  Repository,
+} from 'typeorm';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  type Parameter,
+  type Statement,
+} from '../../../platform/database/index.js';
 import { Unauthorized } from '../../../platform/http/index.js';
-import { KillSwitch } from '../../../platform/kill-switch/index.js';
+import { KillSwitch } from '../../../platform/kill-switch.js';
+import { AuditEventEntity } from '../../auth/audit/index.js';
+import { AccessToken, AuthSession, KnownNetwork, UserEntity } from '../../auth/index.js';
+import { PaymentEventEntity } from '../../billing/index.js';
+import { Device } from '../../devices/index.js';
+import { MailNotice } from '../notices/index.js';
 import { type Entry, linesEntry } from './archive.js';
+import { exportStatements } from './export.queries.js';
 
 /** How many rows are read at a time: each page is a statement of its own, so no transaction stays open. */
 const PAGE = 1_000;
@@ -82,3 +102,120 @@ export class ExportLists {
     return (await read(this.database.dataSource.manager, ownerId, position, PAGE)) as Row[];
   }
 }
+
+/** A row as it is exported: the values by the names that they have there, in that order. */
+type Exported = Readonly<Record<string, unknown>>;
+
+/** Which columns of a table are exported, and in which order its rows are read. */
+interface Columns<E> {
+  readonly owner: 'userId' | 'workspaceId';
+  /** Rows are in its order. There is an index on owner and key. */
+  readonly key: keyof E & string;
+  /** Below all keys; ids by default. */
+  readonly start?: string | number;
+  /** In the order of the export, the key among them; with a name before it where that differs. */
+  readonly columns: readonly ((keyof E & string) | readonly [name: string, column: keyof E & string])[];
+  /** Changes values before they are exported. */
+  readonly finished?: (row: Exported) => Exported;
+}
+
+/** A list of the rows of one table in the order of one column. */
+export function rowsOf<E extends ObjectLiteral>(
+  entity: EntityTarget<E>,
+  { owner, key, start = BEFORE_ALL_IDS, columns, finished = (row) => row }: Columns<E>,
+): List<Exported> {
+  const named = columns.map((column) => (typeof column === 'string' ? ([column, column] as const) : column));
+  const select = Object.fromEntries(named.map(([, column]) => [column, true])) as FindOptionsSelect<E>;
+  const order = { [key]: 'ASC' } as FindOptionsOrder<E>;
+  const exported = (row: E): Exported =>
+    finished(Object.fromEntries(named.map(([name, column]) => [name, row[column]])));
+  const nameOfKey = named.find(([, column]) => column === key)?.[0] ?? key;
+  return {
+    read: async (manager, ownerId, [above], take) => {
+      const where = { [owner]: ownerId, [key]: MoreThan(above) } as FindOptionsWhere<E>;
+      return (await manager.getRepository(entity).find({ select, where, order, take })).map(exported);
+    },
+    start: [start],
+    positionOf: (row) => [row[nameOfKey] as string | number],
+  };
+}
+
+const ofUser = { owner: 'userId', key: 'id' } as const;
+
+const devices = rowsOf(Device, {
+  ...ofUser,
+  columns: ['id', 'name', 'platform', 'createdAt', 'lastSeenAt'],
+});
+
+const tokens = rowsOf(AccessToken, {
+  ...ofUser,
+  columns: ['id', 'name', 'scopes', 'workspaceId', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
+});
+
+const sessions = rowsOf(AuthSession, {
+  ...ofUser,
+  columns: ['id', ['ip', 'ipAddress'], 'userAgent', 'createdAt', 'updatedAt', 'confirmedAt', 'expiresAt'],
+});
+
+const keySessions: List<{ id: string }> = {
+  read: exportStatements.keySessions,
+  start: [BEFORE_ALL_IDS],
+  positionOf: ({ id }) => [id],
+};
+
+const networks = rowsOf(KnownNetwork, {
+  owner: 'userId',
+  key: 'network',
+  start: '',
+  columns: ['network', 'lastSeenAt'],
+});
+
+const notices: List<Pick<MailNotice, 'notice' | 'about'>> = {
+  read: async (manager, userId, [notice, about], take) => {
+    const above = [
+      { userId, notice, about: MoreThan(about) },
+      { userId, notice: MoreThan(notice) },
+    ] as FindOptionsWhere<MailNotice>[];
+    const order = { notice: 'ASC', about: 'ASC' } as const;
+    const rows = await manager.getRepository(MailNotice).find({ where: above, order, take });
+    return rows.map((row) => ({ notice: row.notice, about: row.about }));
+  },
+  start: ['', new Date(0)],
+  positionOf: ({ notice, about }) => [notice, about],
+};
+
+const payments = rowsOf(PaymentEventEntity, {
+  owner: 'userId',
+  key: 'eventId',
+  start: '',
+  columns: [
+    ['id', 'eventId'],
+    'subscriptionId',
+    'kind',
+    'cause',
+    'terms',
+    'fate',
+    'occurredAt',
+    'receivedAt',
+  ],
+});
+
+const audit = rowsOf(AuditEventEntity, {
+  ...ofUser,
+  start: 0,
+  columns: ['id', 'at', 'action', 'actor', 'ip', 'userAgent', 'details'],
+  // Without the administrator who acted, and from where.
+  finished: (row) => (row['actor'] === 'user' ? row : { ...row, ip: null, userAgent: null }),
+});
+
+/** The lists of an account, in the order of the export. */
+export const ACCOUNT_LISTS: readonly [string, List<never>][] = [
+  ['devices', devices],
+  ['tokens', tokens],
+  ['sessions', sessions],
+  ['key-sessions', keySessions],
+  ['networks', networks],
+  ['notices', notices],
+  ['payments', payments],
+  ['audit', audit],
+];

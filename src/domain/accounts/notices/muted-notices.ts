@@ -1,10 +1,64 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
-import { Clock } from '../../../platform/clock/index.js';
-import { Database } from '../../../platform/database/index.js';
-import { MutedNotice } from './muted-notice.entity.js';
-import { noticeStatements } from './notices.queries.js';
+import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
+import { Clock } from '../../../platform/clock.js';
+import { Configuration } from '../../../platform/config/index.js';
+import { Database, statement } from '../../../platform/database/index.js';
+import { equalSecrets, LinkTokens } from '../../auth/index.js';
+
+/** A kind of mail that a user has turned off. */
+@Entity('muted_notices')
+export class MutedNotice {
+  @PrimaryColumn('uuid')
+  userId: string;
+
+  /** A kind of notice, which this version does not know when a newer one has stored it. */
+  @PrimaryColumn('text')
+  notice: string;
+
+  @Column('timestamptz')
+  mutedAt: Date;
+}
+
+export const noticeStatements = {
+  /**
+   * Queues a mail for each trial that ends between $1 and $2, and for each payment that has failed, once: the time that it is about is
+   * noted in the same statement. $3: where the mail leads.
+   */
+  queueDue: statement(
+    'billing_notices.queue_due',
+    `WITH due AS (
+       SELECT user_id, 'trial-ends' AS notice, trial_end AS about FROM subscriptions
+       WHERE status = 'trial' AND trial_end > $1 AND trial_end <= $2
+       UNION ALL
+       SELECT user_id, 'payment-failed', past_due_since FROM subscriptions
+       WHERE status = 'past_due' AND past_due_since IS NOT NULL
+     ), noted AS (
+       INSERT INTO mail_notices (user_id, notice, about)
+       SELECT due.* FROM due JOIN users u ON u.id = due.user_id AND u.suspended_at IS NULL
+       ON CONFLICT DO NOTHING RETURNING user_id, notice, about
+     )
+     INSERT INTO mail_queue (user_id, recipient, template, parameters, queued_at, due_at)
+     SELECT u.id, u.email, notice,
+            jsonb_build_object('link', $3::text, 'at', to_char(about AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')), $1::timestamptz,
+            $1::timestamptz
+     FROM noted JOIN users u ON u.id = noted.user_id
+     RETURNING template`,
+  ),
+
+  /**
+   * Turns off the kinds in $3 and turns on the others of $2; kinds that only a newer version knows stay as they are. Locks the
+   * account against deletion; without it, it changes nothing.
+   */
+  choose: statement(
+    'muted_notices.choose',
+    `WITH owner AS (SELECT id FROM users WHERE id = $1 FOR KEY SHARE), turned_on AS (
+       DELETE FROM muted_notices WHERE user_id = $1 AND notice = ANY ($2::text[]) AND notice <> ALL ($3::text[])
+     )
+     INSERT INTO muted_notices (user_id, notice, muted_at) SELECT id, notice, $4::timestamptz FROM owner, unnest($3::text[]) AS notice
+     ON CONFLICT DO NOTHING`,
+  ),
+};
 
 /** The mails that a user can turn off, and what each is about. Security notices are not among them. */
 export const MUTABLE_NOTICES = {
@@ -45,5 +99,41 @@ export class MutedNotices {
   async choose(userId: string, wanted: readonly MutableNotice[]): Promise<void> {
     const muted = ALL_MUTABLE.filter((notice) => !wanted.includes(notice));
     await this.database.run(noticeStatements.choose, [userId, [...ALL_MUTABLE], muted, this.clock.now()]);
+  }
+}
+
+export const UNSUBSCRIBE = '/account/unsubscribe';
+
+/** What a link turns off. */
+export interface Unsubscription {
+  readonly userId: string;
+  readonly notice: MutableNotice;
+}
+
+/**
+ * Links that turn off one kind of mail for one account, without a sign-in. They do not expire and can be used any number of times:
+ * a mail may be read years later, and a mail provider may repeat its request. Their tokens are `KIND.ACCOUNT.SIGNATURE`.
+ */
+@Injectable()
+export class UnsubscribeLinks {
+  constructor(
+    private readonly tokens: LinkTokens,
+    private readonly configuration: Configuration,
+  ) {}
+
+  linkFor(unsubscription: Unsubscription): string {
+    return `${this.configuration.publicUrl}${UNSUBSCRIBE}?token=${this.tokenFor(unsubscription)}`;
+  }
+
+  /** What a token turns off; undefined unless the service has made it. Does not look the account up. */
+  read(token: string): Unsubscription | undefined {
+    const [kind, userId = ''] = token.split('.');
+    const notice = ALL_MUTABLE.find((one) => one === kind);
+    if (notice === undefined) return undefined;
+    return equalSecrets(token, this.tokenFor({ notice, userId })) ? { notice, userId } : undefined;
+  }
+
+  private tokenFor({ notice, userId }: Unsubscription): string {
+    return `${notice}.${userId}.${this.tokens.of('unsubscribe', `${notice}|${userId}`)}`;
   }
 }

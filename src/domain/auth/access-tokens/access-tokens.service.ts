@@ -13,7 +13,7 @@ import {
   lockOwnUser,
   TOKEN_REVOKED,
 } from '../index.js';
-import { Clock, parseInstant } from '../../../platform/clock/index.js';
+import { Clock, parseInstant } from '../../../platform/clock.js';
 import { AFTER_ALL_IDS, Database, newId, pagesById } from '../../../platform/database/index.js';
 import { EventBus } from '../../../platform/events/index.js';
 import {

@@ -1,13 +1,136 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Column, Entity, LessThan, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { isDeepStrictEqual } from 'node:util';
-import { LessThan, Repository } from 'typeorm';
-import { Clock } from '../../../platform/clock/index.js';
-import { Database, type Tx } from '../../../platform/database/index.js';
-import type { Acting } from './acting.js';
-import type { AuditAction, AuditDetails } from './actions.js';
-import { type AuditEvent, AuditEventEntity } from './audit-event.entity.js';
-import { auditStatements } from './audit.queries.js';
+import { Clock } from '../../../platform/clock.js';
+import { Database, statement, type Tx } from '../../../platform/database/index.js';
+
+/** What the audit log records. Names are stored and shown: once released, they do not change. */
+export const AUDIT_ACTIONS = [
+  'account.deleted',
+  'account.demoted',
+  'account.exported',
+  'account.invited',
+  'account.joined',
+  'account.promoted',
+  'account.resumed',
+  'account.suspended',
+  'doctor.run',
+  'email.changed',
+  'email.verified',
+  'factor.added',
+  'factor.codes-renewed',
+  'factor.removed',
+  'factor.reset',
+  'failover.handled',
+  'invitation.revoked',
+  'key-session.opened',
+  'key-slot.removed',
+  'key-slot.set',
+  'kill-switch.set',
+  'password.changed',
+  'password.reset',
+  'plan.granted',
+  'sessions.ended',
+  'sign-in.development',
+  'sign-in.new-client',
+  'single-sign-on.linked',
+  'single-sign-on.unlinked',
+  'token.minted',
+  'token.revoked',
+  'workspace.deleted',
+] as const;
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** Who acted: the account's own user, an operator on the command line, an administrator on the admin page, or a job. */
+export type AuditActor = 'user' | 'operator' | 'administrator' | 'service';
+
+/** Shown to the user and to administrators: no secrets. */
+export type AuditDetails = Readonly<Record<string, string | number | boolean>>;
+
+/** Who acts, and from where. */
+export interface Acting {
+  readonly actor: AuditActor;
+  /** The administrator who acts; undefined for others. */
+  readonly actorId?: string;
+  readonly ip?: string;
+  readonly userAgent?: string;
+}
+
+/** The operator, on the command line. */
+export const BY_OPERATOR: Acting = { actor: 'operator' };
+
+/** The user who sends a request. */
+export function byUser({ ip, headers }: { ip: string; headers: IncomingHttpHeaders }): Acting {
+  return { actor: 'user', ip, userAgent: headers['user-agent'] ?? '' };
+}
+
+/** Something that was done to an account or to the service. */
+@Entity('audit_events')
+export class AuditEventEntity {
+  @PrimaryGeneratedColumn('identity', { generatedIdentity: 'ALWAYS', type: 'bigint' })
+  id: number;
+
+  @Column('timestamptz')
+  at: Date;
+
+  /** Null for what was done to the service. */
+  @Column('uuid', { nullable: true })
+  userId: string | null;
+
+  @Column('text')
+  action: AuditAction;
+
+  @Column('text')
+  actor: AuditActor;
+
+  @Column('uuid', { nullable: true })
+  actorId: string | null;
+
+  @Column('text', { nullable: true })
+  ip: string | null;
+
+  @Column('text', { nullable: true })
+  userAgent: string | null;
+
+  @Column('jsonb')
+  details: AuditDetails;
+}
+
+/** As other modules read it. */
+export type AuditEvent = Readonly<AuditEventEntity>;
+
+export const auditStatements = {
+  /**
+   * Deletes the user's own events beyond the newest, so that $9 older ones stay, at most $10: only those that programs repeat ($11),
+   * or only the others, like the new one, so that an access token does not erase what sessions have done. Events of operators
+   * stay. Does not wait for another transaction that does the same: the next event deletes what is left. Locks no other event:
+   * a statement with OFFSET and FOR UPDATE would also lock what it skips.
+   */
+  record: statement(
+    'audit.record',
+    `WITH surplus AS MATERIALIZED (
+       SELECT id FROM audit_events
+       WHERE user_id = $2 AND actor = 'user' AND $4 = 'user' AND (action = ANY ($11)) = ($3 = ANY ($11))
+       ORDER BY id DESC OFFSET $9 LIMIT $10
+     ), held AS MATERIALIZED (
+       SELECT id FROM audit_events WHERE id IN (SELECT id FROM surplus) FOR UPDATE SKIP LOCKED
+     ), forgotten AS (
+       DELETE FROM audit_events WHERE id IN (SELECT id FROM held)
+     )
+     INSERT INTO audit_events (at, user_id, action, actor, actor_id, ip, user_agent, details)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  ),
+
+  /** An invitation is older than its account: its event has the address ($1) instead of the user. */
+  anonymizeInvitations: statement(
+    'audit.anonymize_invitations',
+    `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}'
+     WHERE user_id IS NULL AND details ->> 'email' = $1`,
+  ),
+};
 
 /** Longer texts of clients are cut. */
 const MOST_CHARACTERS = 512;

@@ -1,12 +1,48 @@
-export { type Acting, BY_OPERATOR, byUser } from './acting.js';
-export { AUDIT_ACTIONS, type AuditAction, type AuditActor, type AuditDetails } from './actions.js';
-export { type AuditEvent, AuditEventEntity } from './audit-event.entity.js';
+import { Global, Injectable, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { KillSwitch, type Mode } from '../../../platform/kill-switch.js';
+import { type Acting, AuditEventEntity, AuditLog } from './audit-log.js';
+
 export {
+  type Acting,
+  AUDIT_ACTIONS,
+  type AuditAction,
+  type AuditActor,
+  type AuditDetails,
   type AuditEntry,
+  type AuditEvent,
+  AuditEventEntity,
   type AuditListener,
   AuditLog,
-  type ServiceAuditEntry,
+  BY_OPERATOR,
+  byUser,
   type Runner,
+  type ServiceAuditEntry,
 } from './audit-log.js';
-export { AuditedKillSwitch } from './audited-kill-switch.js';
-export { AuditModule } from './audit.module.js';
+
+/** The kill switch, as operators and administrators set it: recorded in the transaction that sets it. */
+@Injectable()
+export class AuditedKillSwitch {
+  constructor(
+    private readonly killSwitch: KillSwitch,
+    private readonly audit: AuditLog,
+  ) {}
+
+  get mode(): Mode {
+    return this.killSwitch.mode;
+  }
+
+  /** Every instance follows within five seconds. */
+  async set(mode: Mode, by: Acting): Promise<void> {
+    const entry = { action: 'kill-switch.set', ...by, details: { mode } } as const;
+    await this.killSwitch.set(mode, (tx) => this.audit.recordOfService(entry, tx));
+  }
+}
+
+@Global()
+@Module({
+  imports: [TypeOrmModule.forFeature([AuditEventEntity])],
+  providers: [AuditedKillSwitch, AuditLog],
+  exports: [AuditedKillSwitch, AuditLog],
+})
+export class AuditModule {}

@@ -3,9 +3,8 @@ import { APIError } from 'better-auth/api';
 import { Forbidden } from '../../../platform/http/index.js';
 import { RecentSignIn } from '../recent-sign-in.js';
 import { WrongPasswords } from '../wrong-passwords.js';
-import type { FactorVault } from './factor-vault.js';
+import { type EnteredCode, type FactorVault, SecondFactors } from './second-factors.js';
 import { PendingSignIns } from './pending-sign-ins.js';
-import { type EnteredCode, SecondFactors } from './second-factors.js';
 
 /** The refusals that the two-factor actions have in common. */
 export const FACTOR_FAULTS = {

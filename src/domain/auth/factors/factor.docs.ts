@@ -1,5 +1,5 @@
 import { arrayOf, json, objectOf, oneOf, type OperationDocs, STRING } from '../../../platform/api-docs/index.js';
-import { OF_POST, refused, SESSION_COOKIE, SESSION_NEEDED, USER } from '../identity.schema.js';
+import { OF_POST, refused, SESSION_COOKIE, SESSION_NEEDED, USER } from '../identity.js';
 
 const PASSWORD: OperationDocs['body'] = {
   description: 'The password; it may be left out within ten minutes of a sign-in.',

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Like, Repository } from 'typeorm';
-import { Clock } from '../../../platform/clock/index.js';
+import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/index.js';
 import { Unauthorized } from '../../../platform/http/index.js';
-import { AuthAccount, hasPassword, linkOf, passwordHashOf } from '../auth-account.entity.js';
-import { AuthVerification } from '../auth-verification.entity.js';
+import { AuthAccount, AuthVerification, hasPassword, linkOf, passwordHashOf } from '../auth.entities.js';
 import { identityRequests } from '../identity-request.js';
-import { lockUser } from '../lock-user.js';
+import { lockUser } from '../account-fields.js';
 
 /** The identifiers of the rows. */
 export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;

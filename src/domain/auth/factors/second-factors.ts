@@ -1,15 +1,141 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { LessThan, Repository } from 'typeorm';
-import { type AuditAction, AuditLog } from '../audit/index.js';
-import { Clock } from '../../../platform/clock/index.js';
+import { type SecretConfig, symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
+import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { Column, Entity, LessThan, PrimaryGeneratedColumn, Repository } from 'typeorm';
+import { Clock } from '../../../platform/clock.js';
 import { Database, type Tx } from '../../../platform/database/index.js';
+import { lockOwnUser } from '../account-fields.js';
+import { type AuditAction, AuditLog } from '../audit/index.js';
+import { UserEntity } from '../auth.entities.js';
 import { factorStatements } from '../auth.queries.js';
-import { lockOwnUser } from '../lock-user.js';
-import { UserEntity } from '../user.entity.js';
-import { type FactorVault, newBackupCodes } from './factor-vault.js';
-import { SecondFactor } from './second-factor.entity.js';
-import { newTotpSecret, stepOfCode } from './totp.js';
+
+const BACKUP_CODES = 10;
+const CODE_LENGTH = 10;
+
+/** Without letters and digits that are easily misread. */
+const ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz';
+
+/** Ten new backup codes, each `xxxxx-xxxxx`, 49 random bits. */
+export function newBackupCodes(): string[] {
+  return Array.from({ length: BACKUP_CODES }, () => {
+    const code = Array.from({ length: CODE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+    return `${code.slice(0, CODE_LENGTH / 2)}-${code.slice(CODE_LENGTH / 2)}`;
+  });
+}
+
+/** What the identity handler holds of `AUTH_SECRET`. */
+export interface FactorKeys {
+  readonly secret: string;
+  readonly secretConfig: string | SecretConfig;
+}
+
+/** Protects second factors with `AUTH_SECRET`, so that the database alone opens no account. */
+export class FactorVault {
+  constructor(private readonly keys: FactorKeys) {}
+
+  encrypt(totpSecret: string): Promise<string> {
+    return symmetricEncrypt({ key: this.keys.secretConfig, data: totpSecret });
+  }
+
+  /** Null when `AUTH_SECRET` has changed: then no code is right, and the operator has to reset the factor. */
+  decrypt(stored: string): Promise<string | null> {
+    return symmetricDecrypt({ key: this.keys.secretConfig, data: stored }).catch(() => null);
+  }
+
+  /** The stored form of a backup code. Case, spaces and dashes of the entered code do not matter. */
+  hash(userId: string, backupCode: string): string {
+    const plain = backupCode.toLowerCase().replace(/[\s-]/g, '');
+    return createHmac('sha256', this.keys.secret).update(`backup-code:${userId}:${plain}`).digest('hex');
+  }
+}
+
+/** The TOTP secret and the backup codes of a user. */
+@Entity('auth_two_factors')
+export class SecondFactor {
+  @PrimaryGeneratedColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  userId: string;
+
+  /** Encrypted. */
+  @Column('text')
+  secret: string;
+
+  /** The hashes of those that are left. */
+  @Column('text', { array: true })
+  backupCodes: string[];
+
+  /** Whether it is on: its first code was right. */
+  @Column('boolean')
+  verified: boolean;
+
+  /** The time step of the code that was used last. */
+  @Column('bigint', { nullable: true })
+  lastStep: number | null;
+
+  /** Not used: wrong codes are counted in `wrong_passwords`. */
+  @Column('integer', { default: 0 })
+  failedVerificationCount: number;
+
+  /** Not used. */
+  @Column('timestamptz', { nullable: true })
+  lockedUntil: Date | null;
+
+  /** When its set-up began. */
+  @Column('timestamptz')
+  createdAt: Date;
+}
+
+/** RFC 6238 with the parameters that every authenticator app supports: SHA-1, six digits, 30 seconds. */
+const DIGITS = 6;
+const STEP_MS = 30_000;
+const SECRET_BYTES = 20;
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+/** How many steps the clock of an authenticator may be off, in both directions. */
+const TOLERANCE = 1;
+
+/** A new secret, in base32 as authenticator apps take it. */
+export function newTotpSecret(): string {
+  const bits = [...randomBytes(SECRET_BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[parseInt(five, 2)]).join('');
+}
+
+/** The `otpauth:` address of a secret, which an authenticator app reads from a QR code. */
+export function totpUri(secret: string, issuer: string, account: string): string {
+  const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
+  const parameters = new URLSearchParams({ secret, issuer, algorithm: 'SHA1', digits: '6', period: '30' });
+  return `otpauth://totp/${label}?${parameters.toString().replaceAll('+', '%20')}`;
+}
+
+/** The step whose code this is, if it is that of the current step or a neighbour; spaces are ignored. */
+export function stepOfCode(secret: string, code: string, now: Date): number | undefined {
+  const given = Buffer.from(code.replace(/\s/g, ''));
+  const current = Math.floor(now.getTime() / STEP_MS);
+  const steps = Array.from({ length: 2 * TOLERANCE + 1 }, (_, at) => current - TOLERANCE + at);
+  return steps.filter((step) => isEqual(given, codeOf(secret, step))).at(-1);
+}
+
+function isEqual(given: Buffer, code: string): boolean {
+  return given.length === DIGITS && timingSafeEqual(given, Buffer.from(code));
+}
+
+/** RFC 4226 §5.3. */
+function codeOf(secret: string, step: number): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(step));
+  const digest = createHmac('sha1', bytesOf(secret)).update(counter).digest();
+  const offset = digest.readUInt8(digest.length - 1) & 0xf;
+  const number = digest.readUInt32BE(offset) & 0x7fffffff;
+  return String(number % 10 ** DIGITS).padStart(DIGITS, '0');
+}
+
+function bytesOf(base32: string): Buffer {
+  const bits = Array.from(base32, (digit) => BASE32.indexOf(digit).toString(2).padStart(5, '0')).join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2)));
+}
 
 /**
  * Time to finish a set-up. It began with a recent sign-in; finishing it asks for none, so a session that was stolen must not be

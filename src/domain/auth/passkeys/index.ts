@@ -1,3 +1,2 @@
-export { Passkey } from './passkey.entity.js';
+export { type ListedPasskey, MAX_PASSKEYS, Passkey, Passkeys } from './passkeys.js';
 export { passkeyPlugin } from './passkey-plugin.js';
-export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys.js';

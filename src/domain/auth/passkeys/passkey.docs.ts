@@ -11,7 +11,7 @@ import {
   STRING,
   UUID,
 } from '../../../platform/api-docs/index.js';
-import { OF_POST, refused, SESSION_COOKIE, SESSION_NEEDED, WHO } from '../identity.schema.js';
+import { OF_POST, refused, SESSION_COOKIE, SESSION_NEEDED, WHO } from '../identity.js';
 
 type PasskeyKey =
   | 'id'

@@ -1,15 +1,51 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
-import { Not, Repository } from 'typeorm';
-import { type AuditAction, AuditLog } from '../audit/index.js';
+import { Column, Entity, Not, PrimaryGeneratedColumn, Repository } from 'typeorm';
 import { Database, type Tx } from '../../../platform/database/index.js';
 import { asName, BadRequest, NAME_RULE, NotFound } from '../../../platform/http/index.js';
-import { AuthAccount } from '../auth-account.entity.js';
-import { AuthSession } from '../auth-session.entity.js';
+import { lockOwnUser } from '../account-fields.js';
+import { type AuditAction, AuditLog } from '../audit/index.js';
+import { AuthAccount, AuthSession } from '../auth.entities.js';
 import type { Actor } from '../factors/index.js';
-import { lockOwnUser } from '../lock-user.js';
-import { Passkey } from './passkey.entity.js';
+
+/** A passkey of a user. The identity library writes it. */
+@Entity('auth_passkeys')
+export class Passkey {
+  @PrimaryGeneratedColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  userId: string;
+
+  @Column('text', { nullable: true })
+  name: string | null;
+
+  @Column('text')
+  credentialId: string;
+
+  @Column('text')
+  publicKey: string;
+
+  @Column('bigint')
+  counter: number;
+
+  @Column('text')
+  deviceType: string;
+
+  /** Whether it is stored by a service that copies it to other devices. */
+  @Column('boolean')
+  backedUp: boolean;
+
+  @Column('text', { nullable: true })
+  transports: string | null;
+
+  @Column('text', { nullable: true })
+  aaguid: string | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+}
 
 /** Passkeys per user. */
 export const MAX_PASSKEYS = 20;

@@ -1,17 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { MoreThan, Not, Repository } from 'typeorm';
-import { AuditLog } from '../audit/index.js';
+import { type EntityManager, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { AccountSuspended } from '../../../access/index.js';
+import { Clock } from '../../../platform/clock.js';
 import { Configuration } from '../../../platform/config/index.js';
-import { Clock } from '../../../platform/clock/index.js';
 import { Database, type Tx } from '../../../platform/database/index.js';
+import { Conflict, NotFound } from '../../../platform/http/index.js';
 import { AccessEndings, type Ended } from '../access-endings.js';
-import { AuthAccount } from '../auth-account.entity.js';
+import { lockUser } from '../account-fields.js';
+import { type Acting, AuditLog } from '../audit/index.js';
+import {
+  AuthAccount,
+  AuthVerification,
+  createUser,
+  credentialOf,
+  Invitation,
+  linkOf,
+  UserEntity,
+} from '../auth.entities.js';
 import { linkedAccountStatements } from '../auth.queries.js';
 import type { Client } from '../browser-sessions.js';
-import { Invitation } from '../invitation.entity.js';
-import { AccountSuspended } from '../../../access/index.js';
-import { createUser, UserEntity } from '../user.entity.js';
+import { Passkey } from '../passkeys/index.js';
 
 /** A person whom the provider has identified, with an address that it has verified. */
 export interface VerifiedPerson {
@@ -136,3 +145,95 @@ async function lockAddress(users: Repository<UserEntity>, email: string): Promis
     ? { id: user.id, isVerified: user.emailVerified, isSuspended: user.suspendedAt !== null }
     : undefined;
 }
+
+/** How an account is linked to the provider of single sign-on. */
+export interface LinkState {
+  readonly isLinked: boolean;
+  /** Whether its user can sign in without the provider: by a password or a passkey, while these are not switched off. */
+  readonly hasAnotherWay: boolean;
+}
+
+/** What `unlink` has done. */
+export interface Unlinked {
+  readonly hasAnotherWay: boolean;
+  /** How many sessions have ended. */
+  readonly sessions: number;
+}
+
+/** Ends the links between accounts and the provider of single sign-on. */
+@Injectable()
+export class ProviderLinks {
+  constructor(
+    private readonly database: Database,
+    private readonly configuration: Configuration,
+    private readonly audit: AuditLog,
+    private readonly endings: AccessEndings,
+  ) {}
+
+  state(userId: string): Promise<LinkState> {
+    return this.stateIn(this.database.dataSource.manager, userId);
+  }
+
+  /**
+   * Ends the link, sign-ins that wait for a code, and all sessions but `keptSession`, atomically. Password, passkeys and access
+   * tokens stay. Whoever signs in at the provider with the address of the account later, verified there, links it again.
+   * @param keptSession the session of a user who acts; an operator gives none, and may take the last way to sign in
+   * @throws NotFound without a link, Conflict when it is the user's last way to sign in
+   */
+  unlink(userId: string, by: Acting, keptSession: string | null = null): Promise<Unlinked> {
+    return this.database.transaction(async (tx) => {
+      if (!(await lockUser(tx, userId))) throw new NotFound('user not found');
+      const { isLinked, hasAnotherWay } = await this.stateIn(tx.manager, userId);
+      if (!isLinked) throw new NotFound('the account is not linked to single sign-on');
+      if (keptSession !== null && !hasAnotherWay)
+        throw new Conflict('single sign-on is the only way to sign in to this account');
+      await tx.manager.getRepository(AuthAccount).delete(linkOf(userId));
+      const ended = await this.endings.end(tx, userId, 'provider-unlinked', { ownSession: keptSession });
+      const details = { provider: this.configuration.oidcName ?? '' };
+      await this.audit.record({ action: 'single-sign-on.unlinked', userId, ...by, details }, tx);
+      return { hasAnotherWay, sessions: ended.sessions };
+    });
+  }
+
+  private async stateIn(manager: EntityManager, userId: string): Promise<LinkState> {
+    const accounts = manager.getRepository(AuthAccount);
+    const isLinked = await accounts.existsBy(linkOf(userId));
+    const hasPassword = await accounts.existsBy({ ...credentialOf(userId), password: Not(IsNull()) });
+    const canSignInHere = hasPassword || (await manager.getRepository(Passkey).existsBy({ userId }));
+    return { isLinked, hasAnotherWay: canSignInHere && !this.configuration.oidcOnly };
+  }
+}
+
+/** Time to sign in at the provider. The nightly job removes what is left. */
+const LIFETIME_MS = 15 * 60_000;
+
+/** The sign-ins that have begun here and continue at the provider, for all instances. A row contains no secret. */
+@Injectable()
+export class ProviderSignIns {
+  constructor(
+    @InjectRepository(AuthVerification) private readonly verifications: Repository<AuthVerification>,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @param key known only to the browser that begins the sign-in
+   * @param returnTo the path to which the browser returns afterwards
+   */
+  async add(key: string, returnTo: string): Promise<void> {
+    const now = this.clock.now();
+    const expiresAt = new Date(now.getTime() + LIFETIME_MS);
+    const begun = { identifier: identifierOf(key), value: returnTo, expiresAt };
+    await this.verifications.insert({ ...begun, createdAt: now, updatedAt: now });
+  }
+
+  /** Ends a sign-in: each can be taken once. Returns the path, or undefined when there is no such sign-in. */
+  async take(key: string): Promise<string | undefined> {
+    const begun = { identifier: identifierOf(key), expiresAt: MoreThan(this.clock.now()) };
+    const found = await this.verifications.findOneBy(begun);
+    if (!found) return undefined;
+    const { affected } = await this.verifications.delete({ id: found.id }); // of several requests, one deletes it
+    return affected === 1 ? found.value : undefined;
+  }
+}
+
+const identifierOf = (key: string): string => `single-sign-on:${key}`;

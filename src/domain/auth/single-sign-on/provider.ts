@@ -1,10 +1,166 @@
 import { Injectable } from '@nestjs/common';
-import { errors, jwtVerify, type JWTPayload } from 'jose';
-import { Configuration } from '../../../platform/config/index.js';
-import { Clock } from '../../../platform/clock/index.js';
-import { equalSecrets } from '../token-secrets.js';
-import { askProvider, documentAt, type JsonObject, ProviderAway } from './provider-fetch.js';
-import { type Metadata, ProviderMetadata } from './provider-metadata.js';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from 'jose';
+import { Clock } from '../../../platform/clock.js';
+import { Configuration, isSecureAddress } from '../../../platform/config/index.js';
+import { equalSecrets } from '../pat-verifier.js';
+
+/** For one request, from the connection to the last byte. */
+const TIMEOUT_MS = 5_000;
+
+/** Documents of a provider have a few kilobytes. */
+const MOST_BYTES = 256 * 1024;
+
+/** The provider gives no usable answer at the moment. The message is for the log. */
+export class ProviderAway extends Error {}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Sends a request to the provider and reads the answer: within 5 s, at most 256 KiB. Redirects are not followed: they would
+ * carry the client secret, or a document's authority, to another address.
+ * @throws ProviderAway unless the answer is JSON, with status 200 or 4xx
+ */
+export async function askProvider(
+  address: string,
+  init: RequestInit = {},
+): Promise<{ status: number; body: JsonObject }> {
+  const { origin } = new URL(address);
+  try {
+    const answer = await fetch(address, {
+      ...init,
+      headers: { ...(init.headers as Record<string, string>), accept: 'application/json' },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const isUsable = answer.status === 200 || (answer.status >= 400 && answer.status < 500);
+    if (!isUsable) throw new ProviderAway(`${origin} answered ${answer.status}`);
+    return { status: answer.status, body: objectIn(await limitedText(answer)) };
+  } catch (error) {
+    if (error instanceof ProviderAway) throw error;
+    throw new ProviderAway(`${origin} gave no answer`, { cause: error });
+  }
+}
+
+/** Like `askProvider`. @throws ProviderAway also for an answer other than 200 */
+export async function documentAt(address: string, init?: RequestInit): Promise<JsonObject> {
+  const { status, body } = await askProvider(address, init);
+  if (status !== 200) throw new ProviderAway(`${new URL(address).origin} answered ${status}`);
+  return body;
+}
+
+async function limitedText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > MOST_BYTES) throw new ProviderAway(`an answer has more than ${MOST_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function objectIn(text: string): JsonObject {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ProviderAway('an answer is not a JSON object');
+  return value as JsonObject;
+}
+
+/** What the provider publishes about itself. */
+export interface Metadata {
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly userinfoEndpoint: string | undefined;
+  /** Whether the secret is sent in the Authorization header, the standard's default, or else in the body. */
+  readonly usesBasic: boolean;
+  /** Whether its answers always name the issuer (RFC 9207). */
+  readonly namesIssuer: boolean;
+  /** The keys with which it signs; they are loaded on first use, and again for an unknown key. */
+  readonly keys: JWTVerifyGetKey;
+}
+
+const FRESH_MS = 60 * 60_000;
+
+/** After a failure, requests are refused at once for this long: those who wait must not multiply. */
+const AWAY_MS = 3_000;
+
+/**
+ * The provider's discovery document, loaded when somebody first signs in: the service starts, and everything else works, while
+ * the provider is away.
+ */
+@Injectable()
+export class ProviderMetadata {
+  private known: Metadata | undefined;
+  private loadedAt = -Infinity;
+  private failedAt = -Infinity;
+  private failure: unknown;
+  private loading: Promise<Metadata> | undefined;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly clock: Clock,
+  ) {}
+
+  /** An hour old at most, unless the provider has been away since. @throws ProviderAway */
+  async get(): Promise<Metadata> {
+    if (this.known && this.clock.elapsed() - this.loadedAt < FRESH_MS) return this.known;
+    if (this.clock.elapsed() - this.failedAt < AWAY_MS) return this.knownOr(this.failure);
+    this.loading ??= this.load().finally(() => (this.loading = undefined));
+    return this.loading;
+  }
+
+  private async load(): Promise<Metadata> {
+    try {
+      const { oidcIssuer = '' } = this.configuration;
+      const address = `${oidcIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+      this.known = metadataOf(await documentAt(address), oidcIssuer);
+      this.loadedAt = this.clock.elapsed();
+      return this.known;
+    } catch (error) {
+      this.failure = error;
+      this.failedAt = this.clock.elapsed();
+      return this.knownOr(error);
+    }
+  }
+
+  private knownOr(error: unknown): Metadata {
+    if (this.known) return this.known;
+    throw error;
+  }
+}
+
+/** @throws ProviderAway when the document is another issuer's, or names an address that is not secure */
+function metadataOf(document: JsonObject, issuer: string): Metadata {
+  if (document.issuer !== issuer)
+    throw new ProviderAway('the discovery document has another issuer than OIDC_ISSUER');
+  const methods = document.token_endpoint_auth_methods_supported;
+  const jwksUri = new URL(secureAddress(document, 'jwks_uri'));
+  return {
+    authorizationEndpoint: secureAddress(document, 'authorization_endpoint'),
+    tokenEndpoint: secureAddress(document, 'token_endpoint'),
+    userinfoEndpoint:
+      document.userinfo_endpoint === undefined ? undefined : secureAddress(document, 'userinfo_endpoint'),
+    usesBasic: !Array.isArray(methods) || methods.includes('client_secret_basic'),
+    namesIssuer: document.authorization_response_iss_parameter_supported === true,
+    keys: createRemoteJWKSet(jwksUri, {
+      [customFetch]: async (url) => Response.json(await documentAt(url)),
+    }),
+  };
+}
+
+function secureAddress(document: JsonObject, name: string): string {
+  const address = document[name];
+  if (typeof address !== 'string' || !isSecureAddress(address))
+    throw new ProviderAway(`${name} of the discovery document is not an https address`);
+  return address;
+}
 
 /** The provider's answer, or somebody's in its name, does not prove who signs in. The message is for the log. */
 export class BadAnswer extends Error {}

@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import { asName, ServiceUnavailable } from '../../../platform/http/index.js';
-import { KillSwitch } from '../../../platform/kill-switch/index.js';
-import { Log } from '../../../platform/log/index.js';
+import { KillSwitch } from '../../../platform/kill-switch.js';
+import { Log } from '../../../platform/log.js';
 import type { Client, SignedIn, WaitsForFactor } from '../browser-sessions.js';
-import { isEmailAddress } from '../email-address.js';
+import { isEmailAddress } from '../account-fields.js';
 import { type Identification, NewSessions } from '../new-sessions.js';
-import { LinkedAccounts, type LinkRefusal } from './linked-accounts.js';
-import { ProviderSignIns } from './provider-sign-ins.js';
-import { BadAnswer, type Identified, Provider, type SignInSecrets } from './provider.js';
-import { ProviderAway } from './provider-fetch.js';
+import { LinkedAccounts, type LinkRefusal, ProviderSignIns } from './linked-accounts.js';
+import { BadAnswer, type Identified, Provider, ProviderAway, type SignInSecrets } from './provider.js';
 import { RecentSignIn } from '../recent-sign-in.js';
 
 /** The browser of a request: what it alone can compute, and who is signed in with it. */

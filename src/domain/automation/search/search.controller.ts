@@ -2,9 +2,9 @@ import { Controller, Get } from '@nestjs/common';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../../access/index.js';
 import { Documented } from '../../../platform/api-docs/index.js';
 import { BadRequest, fromRequest } from '../../../platform/http/index.js';
-import { CurrentVault, NeedsKeySession } from '../key-session.guard.js';
-import { SEARCH_DOCS } from '../notes.docs.js';
-import type { Vault } from '../vault.js';
+import { CurrentVault, NeedsKeySession } from '../key-sessions.controller.js';
+import { SEARCH_DOCS } from '../notes.controller.js';
+import type { Vault } from '../contents.js';
 import { Search, type SearchResult } from './search.service.js';
 
 const MAX_QUERY = 256;

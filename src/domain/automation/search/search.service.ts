@@ -1,16 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, inTime } from '../../../platform/clock/index.js';
+import { Clock, inTime } from '../../../platform/clock.js';
 import { ServiceUnavailable } from '../../../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../../../platform/limits/index.js';
 import { ChangeLogReader } from '../../sync/index.js';
-import { EventLoopYield } from '../../../platform/async/index.js';
+import { EventLoopYield } from '../../../platform/async.js';
 import { IDLE_MS } from '../automation.queries.js';
-import { copyOf, type Vault, wipe } from '../vault.js';
+import { copyOf, type Vault, wipe } from '../contents.js';
 import { IndexFeed } from './index-feed.js';
-import { SearchIndexes } from './search-indexes.js';
-import type { SessionIndex } from './session-index.js';
-import { eachTerm, isWanted, type Wanted, wantedTerms } from './terms.js';
-import type { TextIndex } from './text-index.js';
+import { SearchIndexes, type SessionIndex } from './search-indexes.js';
+import { eachTerm, isWanted, type TextIndex, type Wanted, wantedTerms } from './text-index.js';
 
 const BEFORE = 60;
 const LENGTH = 200;

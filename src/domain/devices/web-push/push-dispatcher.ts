@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { KeyedCounter } from '../../../platform/async/index.js';
-import { Log } from '../../../platform/log/index.js';
-import { type Counter, Metrics } from '../../../platform/metrics/index.js';
+import { KeyedCounter } from '../../../platform/async.js';
+import { Log } from '../../../platform/log.js';
+import { type Counter, Metrics } from '../../../platform/metrics.js';
 import { type ClaimedPush, PushQueue } from './push-queue.js';
 import { PushSender } from './push-sender.js';
 

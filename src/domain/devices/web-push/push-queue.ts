@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, Repository } from 'typeorm';
 import { UserEntity } from '../../auth/index.js';
-import { Clock } from '../../../platform/clock/index.js';
+import { Clock } from '../../../platform/clock.js';
 import { Database, type Part } from '../../../platform/database/index.js';
-import { Log } from '../../../platform/log/index.js';
-import { StoredSubscription } from './push-subscription.entity.js';
+import { Log } from '../../../platform/log.js';
+import { StoredSubscription } from './push-subscriptions.js';
 import type { PushMessage, PushResult, PushType } from './push-sender.js';
 import { pushQueueStatements } from './web-push.queries.js';
 

@@ -9,7 +9,7 @@ import { createECDH } from 'node:crypto';
 import webPush from 'web-push';
 import { Configuration } from '../../../platform/config/index.js';
 import { EventBus, type Topic } from '../../../platform/events/index.js';
-import { Log, requestScope } from '../../../platform/log/index.js';
+import { Log, requestScope } from '../../../platform/log.js';
 import { ASSETS, CHANGES, type Committed } from '../../workspaces/index.js';
 import { type LiveCheck, PushDispatcher } from './push-dispatcher.js';
 import { type Announcement, PushQueue } from './push-queue.js';

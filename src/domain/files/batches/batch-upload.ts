@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { hash } from 'node:crypto';
 import { WorkspaceAccess, WorkspaceClosed, type WorkspaceRef } from '../../../access/index.js';
-import { COMMIT_BYTES, COMMIT_UPLOADS, Files, type Uploaded } from '../index.js';
 import { Configuration } from '../../../platform/config/index.js';
 import { Database } from '../../../platform/database/index.js';
 import {
@@ -10,12 +10,68 @@ import {
   PayloadTooLarge,
   type Place,
   placesOf,
+  refuseUnknownMembers,
   type WorkSlot,
 } from '../../../platform/http/index.js';
+import { FairSemaphore, Queues } from '../../../platform/limits/index.js';
 import { FreeSpace } from '../../../platform/storage/index.js';
-import { batchStatements } from './batches.queries.js';
+import {
+  COMMIT_BYTES,
+  COMMIT_UPLOADS,
+  CONTENT_HASH,
+  ENCRYPTED_PATH,
+  ENCRYPTED_PATH_RULE,
+  Files,
+  type Precondition,
+  type Uploaded,
+} from '../index.js';
+import { batchStatements } from './batch-download.js';
 import { type CborMap, cborMaps, contentIn, MAX_CONTENT_BYTES } from './cbor-maps.js';
-import { pathIn, type UploadItem, uploadItemOf } from './upload-item.js';
+
+/** An item of a batch of uploads: what a PUT has in its path, headers and body. */
+export interface UploadItem {
+  readonly encryptedPath: string;
+  /** SHA-256 of the content, in lower case. */
+  readonly contentHash: string;
+  readonly content: Buffer;
+  readonly precondition: Precondition;
+}
+
+/** The path of an item, by which its result is recognized; null when it has no valid one. */
+export function pathIn(map: CborMap): string | null {
+  const path = map.get('encryptedPath');
+  return typeof path === 'string' && ENCRYPTED_PATH.test(path) ? path : null;
+}
+
+const MEMBERS = ['encryptedPath', 'contentHash', 'content', 'ifMatch', 'ifNoneMatch'];
+
+/**
+ * A misspelt condition would be an upload without one, so other members are refused.
+ * @throws BadRequest for an item that is refused alone
+ */
+export function uploadItemOf(map: CborMap): UploadItem {
+  refuseUnknownMembers(map.keys(), MEMBERS);
+  const encryptedPath = pathIn(map);
+  if (encryptedPath === null) throw new BadRequest(`encryptedPath ${ENCRYPTED_PATH_RULE}`);
+  const contentHash = map.get('contentHash');
+  if (typeof contentHash !== 'string' || !CONTENT_HASH.test(contentHash))
+    throw new BadRequest('contentHash must be the SHA-256 of the content in 64 hex characters');
+  if (!(map.get('content') instanceof Uint8Array)) throw new BadRequest('content must be a byte string');
+  const precondition = preconditionIn(map);
+  const content = contentIn(map);
+  if (contentHash.toLowerCase() !== hash('sha256', content))
+    throw new BadRequest('contentHash does not match the content');
+  return { encryptedPath, contentHash: contentHash.toLowerCase(), content, precondition };
+}
+
+function preconditionIn(map: CborMap): Precondition {
+  const ifMatch = map.get('ifMatch') ?? null;
+  if (ifMatch !== null && !(typeof ifMatch === 'string' && (ifMatch === '*' || CONTENT_HASH.test(ifMatch))))
+    throw new BadRequest('ifMatch must be a content hash or *');
+  const ifNoneMatch = map.get('ifNoneMatch') ?? null;
+  if (ifNoneMatch !== null && ifNoneMatch !== '*') throw new BadRequest('ifNoneMatch must be *');
+  return { ifMatch: ifMatch === null ? null : [ifMatch.toLowerCase()], ifAbsent: ifNoneMatch !== null };
+}
 
 export const MAX_ITEMS = 1_000;
 export const MAX_BATCH_BYTES = 32 * 1024 * 1024;
@@ -207,4 +263,19 @@ function refusedResult(encryptedPath: string | null, error: unknown): UploadResu
   if (!(error instanceof ApiError) || !OF_ITEM.has(error.status)) throw error;
   const { status, message } = error;
   return { encryptedPath, status, id: null, version: null, contentHash: null, error: message };
+}
+
+/** Limits the batches that are worked on at once. One whose client is silent is not. */
+@Injectable()
+export class BatchSlots extends FairSemaphore {
+  constructor(queues: Queues) {
+    super({
+      atOnce: 32,
+      waiting: 256,
+      perOwner: { atOnce: 8, waiting: 32 },
+      waitMs: 10_000,
+      busy: 'too many batches at once',
+    });
+    queues.watch('batches', () => this.queued);
+  }
 }

@@ -1,19 +1,93 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
-import { Repository } from 'typeorm';
+import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
+import { Clock } from '../../../platform/clock.js';
+import { Database, ofWorkspace, type Tx } from '../../../platform/database/index.js';
+import {
+  BadRequest,
+  Conflict,
+  Forbidden,
+  NotFound,
+  PreconditionFailed,
+} from '../../../platform/http/index.js';
+import { RateLimiter } from '../../../platform/limits/index.js';
+import { type Counter, Metrics } from '../../../platform/metrics.js';
 import { type Acting, AuditLog } from '../../auth/audit/index.js';
 import { equalSecrets } from '../../auth/index.js';
-import { Clock } from '../../../platform/clock/index.js';
-import { Database, type Tx } from '../../../platform/database/index.js';
-import { BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed } from '../../../platform/http/index.js';
-import { RateLimiter } from '../../../platform/limits/index.js';
-import { type Counter, Metrics } from '../../../platform/metrics/index.js';
-import type { KeySlotKind } from '../../automation/key-slot-crypto.js';
+import {
+  checkKdf,
+  isWrappedKey,
+  type KdfRefusal,
+  KdfRefused,
+  type KeySlotKind,
+} from '../../automation/key-slot-crypto.js';
 import { type LockedWorkspace, lockWorkspaceRow } from '../index.js';
-import { StoredKeySlot } from './key-slot.entity.js';
-import { keySlotStatements } from './key-slots.queries.js';
-import { isOpenable } from './slot-form.js';
+
+/** The master key of a workspace, encrypted by a client under something that a person has. */
+@Entity('key_slots')
+export class StoredKeySlot {
+  @PrimaryColumn('uuid')
+  workspaceId: string;
+
+  /** Chosen by the client. */
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  kind: KeySlotKind;
+
+  @Column('text', { nullable: true })
+  label: string | null;
+
+  /** JSON text. */
+  @Column('text')
+  kdf: string;
+
+  @Column('bytea')
+  wrappedKey: Buffer;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  /** Whole milliseconds; rises with every replacement. */
+  @Column('timestamptz')
+  updatedAt: Date;
+}
+
+/** The wrapped key as clients send it: base64 from PostgreSQL is broken into lines of 76 characters. */
+export const WRAPPED_KEY = `translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey"`;
+
+export const keySlotStatements = {
+  /** The salts of the workspace in each row; one row without an id when there are no slots, none without the workspace. */
+  list: ofWorkspace(
+    'key_slots.list',
+    `SELECT w.encryption_salt AS "encryptionSalt", w.verification_salt AS "verificationSalt", slots.*
+     FROM {workspaces} w
+     LEFT JOIN LATERAL (SELECT id, kind, label, kdf, ${WRAPPED_KEY},
+  created_at AS "createdAt", updated_at AS "updatedAt" FROM {key_slots} WHERE workspace_id = w.id) slots ON true
+     WHERE w.id = $1 AND w.deleted_at IS NULL
+     ORDER BY slots."createdAt", slots.id`,
+  ),
+};
+
+export const KEY_SLOT_KINDS = ['password', 'recovery', 'passkey'] as const satisfies readonly KeySlotKind[];
+
+/** Why a reader refuses `kdf` in a slot of this kind; undefined when it does not. */
+export function kdfFault(kind: KeySlotKind, kdf: unknown): KdfRefusal | undefined {
+  try {
+    checkKdf(kind, kdf);
+    return undefined;
+  } catch (error) {
+    if (error instanceof KdfRefused) return error.reason;
+    throw error;
+  }
+}
+
+/** Whether a reader tries to open the slot. Earlier versions of the service stored slots that no reader opens. */
+export function isOpenable({ kind, kdf, wrappedKey }: StoredKeySlot): boolean {
+  return isWrappedKey(wrappedKey.toString('base64')) && kdfFault(kind, JSON.parse(kdf)) === undefined;
+}
 
 /** Per workspace. */
 const MAX_SLOTS = 16;

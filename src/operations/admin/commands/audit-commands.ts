@@ -2,9 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AuditEvent, AuditLog } from '../../../domain/auth/audit/index.js';
 import { Users } from '../../../domain/auth/index.js';
-import { knownEmail, rowCount } from '../arguments.js';
-import type { Report, Run } from '../report.js';
-import { accountOf, withService } from '../with-service.js';
+import { accountOf, knownEmail, type Report, rowCount, type Run, withService } from '../with-service.js';
 
 const EVENTS = 100;
 

@@ -1,11 +1,9 @@
 import { Argument, type Command } from 'commander';
 import { AuditedKillSwitch, BY_OPERATOR } from '../../../domain/auth/audit/index.js';
 import { SigningKeys } from '../../../domain/auth/index.js';
-import { KillSwitch, type Mode, MODES } from '../../../platform/kill-switch/index.js';
+import { KillSwitch, type Mode, MODES } from '../../../platform/kill-switch.js';
 import { generateVapidKeys } from '../../../domain/devices/web-push/index.js';
-import { contact, type DryRun, dryRunOption } from '../arguments.js';
-import type { Report, Run } from '../report.js';
-import { withService } from '../with-service.js';
+import { contact, type DryRun, dryRunOption, type Report, type Run, withService } from '../with-service.js';
 
 const SOMEBODY = 'mailto:you@example.org';
 

@@ -8,9 +8,7 @@ import {
   type RetentionReport,
   type ThinnedWorkspace,
 } from '../../../domain/retention/index.js';
-import { type DryRun, dryRunOption, rowCount, time } from '../arguments.js';
-import type { Report, Run } from '../report.js';
-import { withService } from '../with-service.js';
+import { type DryRun, dryRunOption, type Report, rowCount, type Run, time, withService } from '../with-service.js';
 
 const RUNS = 30;
 

@@ -9,10 +9,8 @@ import {
   type SubscriptionStatus,
 } from '../../../domain/billing/index.js';
 import { TrustedTime } from '../../../platform/jobs/index.js';
-import { type DryRun, dryRunOption, emailArgument, knownEmail, nowOption, time } from '../arguments.js';
-import type { Report, Run } from '../report.js';
-import { previewWebhook, sendWebhook } from '../send-webhook.js';
-import { accountOf, withService } from '../with-service.js';
+import { accountOf, type DryRun, dryRunOption, emailArgument, knownEmail, nowOption, type Report, type Run, time, withService } from '../with-service.js';
+import { previewWebhook, sendWebhook } from './mail-commands.js';
 
 interface GrantOptions extends DryRun {
   readonly status: SubscriptionStatus;

@@ -1,10 +1,9 @@
 import { isIPv6 } from 'node:net';
 import pg from 'pg';
-import { connecting, DatabaseClient } from '../database-client.js';
-import type { Text } from '../execute.js';
+import { connecting, DatabaseClient } from '../database-server.js';
+import { filled, type Statement, type Text } from '../statement.js';
 import { beginNodeSession } from '../session.js';
-import { filled, type Statement } from '../statement.js';
-import type { StoredFunctions } from '../stored-functions.js';
+import type { StoredFunctions } from '../migrate.js';
 import type { Shard } from './shards.js';
 
 type OnNode = Pick<Shard, 'host' | 'port' | 'node'>;

@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
-import { isFailedConnect } from '../database-client.js';
+import { isFailedConnect } from '../database-server.js';
 import { sqlState } from '../database-errors.js';
-import { execute, type Text } from '../execute.js';
-import type { Parameter, Statement } from '../statement.js';
+import { execute, type Parameter, type Statement, type Text } from '../statement.js';
 import { NodePools, type NodePoolSettings } from './node-pools.js';
 import type { Begin, Nodes, OpenTransaction, Place } from './nodes.js';
 import { NOT_HERE, type Shard, ShardElsewhere, Shards } from './shards.js';

@@ -5,7 +5,7 @@ import { chownTo } from './account.js';
 import type { Binaries } from './binaries.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 import { waitForExit, launch, type LaunchOptions } from './launcher.js';
-import { readServerLine } from './server-log.js';
+import { readServerLine } from './socket-directory.js';
 
 /** The superuser, and the service's database. */
 export const USER = 'cloudsync';

@@ -1,13 +1,22 @@
-import { constants } from 'node:fs';
-import { access, chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { close as closeFile, constants, open as openFile } from 'node:fs';
+import { access, chmod, mkdir, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import {
+  chownDirectory,
   diskFull,
   explainedByDataDir,
-  chownDirectory,
   intendedOwnerOf,
   makeDirectories,
+  makeFileForIntendedOwner,
+  OperatorError,
 } from '../../config/index.js';
+import { SYSTEM_PATH } from './launcher.js';
 
 /** SQLSTATE for a full disk. */
 const OUT_OF_DISK = '53100';
@@ -101,4 +110,165 @@ export function errorMessage(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error
     ? String(error.message)
     : String(error);
+}
+
+/** A lock of one process; releasing it twice does nothing. */
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/**
+ * A kernel lock. It belongs to the open file: it lasts while this process, or a child that inherited the descriptor, has the
+ * file open, and ends with the last of them, however they end. It is therefore never stale.
+ */
+export interface FileLock extends Lock {
+  readonly fd: number;
+}
+
+const openDescriptor = promisify(openFile);
+const closeDescriptor = promisify(closeFile);
+
+/** O_EXLOCK and O_NONBLOCK of macOS and the BSDs, where open(2) can lock; Node defines only the second one. */
+const OPEN_LOCKED = 0x20 | 0x4;
+
+/**
+ * Tries to get an exclusive lock on this file, which is created if it is missing and must never be removed.
+ * @returns 'busy' when another process holds the lock, 'unsupported' when the system or file system has no such locks
+ */
+export async function tryLockFile(path: string): Promise<FileLock | 'busy' | 'unsupported'> {
+  await makeFileForIntendedOwner(path);
+  return process.platform === 'linux' ? await lockByHelper(path) : await lockByOpening(path);
+}
+
+/** Node has no flock(2). The program of that name locks the open file that it inherits; the lock stays ours after it exits. */
+async function lockByHelper(path: string): Promise<FileLock | 'busy' | 'unsupported'> {
+  const fd = await openDescriptor(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  const status = await runFlock(fd);
+  if (status === 0) return held(fd);
+  await closeDescriptor(fd);
+  return status === 1 ? 'busy' : 'unsupported';
+}
+
+async function runFlock(fd: number): Promise<number | null> {
+  const stdio = ['ignore', 'ignore', 'ignore', fd] as const;
+  const helper = spawn('flock', ['-x', '-n', '3'], { stdio: [...stdio], env: { PATH: SYSTEM_PATH } });
+  try {
+    const [status] = (await once(helper, 'exit')) as [number | null];
+    return status;
+  } catch {
+    return null; // the program is not installed
+  }
+}
+
+async function lockByOpening(path: string): Promise<FileLock | 'busy' | 'unsupported'> {
+  try {
+    return held(await openDescriptor(path, constants.O_RDWR | constants.O_CREAT | OPEN_LOCKED, 0o600));
+  } catch (error) {
+    const code = errorCode(error) ?? '';
+    if (['EAGAIN', 'EWOULDBLOCK'].includes(code)) return 'busy';
+    if (['ENOTSUP', 'EOPNOTSUPP', 'EINVAL'].includes(code)) return 'unsupported';
+    throw error;
+  }
+}
+
+function held(fd: number): FileLock {
+  let released: Promise<void> | undefined;
+  return { fd, release: () => (released ??= closeDescriptor(fd)) };
+}
+
+/**
+ * Tries to be the only process with this name on this machine (on Linux: in this network namespace), for systems without file
+ * locks. The name is released when the process ends.
+ */
+export async function tryLockName(name: string): Promise<Lock | 'busy'> {
+  const server = createServer((visitor) => visitor.destroy());
+  server.listen(process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : `\0${name}`);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (errorCode(error) === 'EADDRINUSE') return 'busy';
+    throw error;
+  }
+  server.unref();
+  return {
+    release: async () => {
+      if (!server.listening) return;
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const heldByThisProcess = new Set<string>();
+
+/**
+ * How long a process that lost the race waits for the name of the winner, who holds the lock but has not written the file yet.
+ */
+const LOOK_FOR_OWNER_MS = 500;
+
+/**
+ * Creates DATA_DIR if it is missing, and locks it for this process. The kernel holds the lock: of any number of processes that
+ * start at the same time, exactly one gets it; it ends with its process (also after kill -9); and where file locks work, it
+ * also holds between containers that share the directory. Call this before anything else touches DATA_DIR.
+ * @throws OperatorError that names the other process when DATA_DIR is in use, and when DATA_DIR cannot be used
+ */
+export async function lockDataDirectory(dataDir: string): Promise<Lock> {
+  const data = await openDataDirectory(dataDir);
+  const file = join(data.path, 'service.lock');
+  const lock = await takeLock(data, file).catch((error: unknown) => {
+    throw explained(error, dataDir);
+  });
+  if (lock === 'busy') throw inUse(dataDir, await findOwner(file));
+  try {
+    await writeFile(file, `${process.pid} ${hostname()}\n`, { mode: 0o600 });
+    heldByThisProcess.add(data.path);
+  } catch (error) {
+    await lock.release();
+    throw explained(error, dataDir);
+  }
+  const release = async (): Promise<void> => {
+    heldByThisProcess.delete(data.path);
+    await lock.release();
+  };
+  return { release };
+}
+
+/** Whether this process has locked the directory and not released it. */
+export async function holdsDataDirectory(dataDir: string): Promise<boolean> {
+  return heldByThisProcess.has((await openDataDirectory(dataDir)).path);
+}
+
+async function takeLock(data: DataDirectory, file: string): Promise<Lock | 'busy'> {
+  const lock = await tryLockFile(file);
+  if (lock !== 'unsupported') return lock;
+
+  const { dev, ino } = await stat(data.path);
+  return await tryLockName(`cloudsync-${dev}-${ino}`);
+}
+
+function inUse(dataDir: string, owner: string | undefined): OperatorError {
+  const who = owner === undefined ? '' : ` (${owner})`;
+  return new OperatorError(
+    `The data directory ${dataDir} is in use by another running service${who}; stop it, or give this one a DATA_DIR of its own.`,
+  );
+}
+
+/** Until the current owner has written its name, the file may still name an owner that was killed. */
+async function findOwner(file: string): Promise<string | undefined> {
+  const deadline = performance.now() + LOOK_FOR_OWNER_MS;
+  do {
+    const [pid = '', host = ''] = (await readFile(file, 'utf8')).trim().split(' ');
+    if (host !== '' && host !== hostname()) return `pid ${pid} on ${host}`;
+    if (pid !== '' && isAlive(Number(pid))) return `pid ${pid}`;
+    await delay(10);
+  } while (performance.now() < deadline);
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
 }

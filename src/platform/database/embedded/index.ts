@@ -1,4 +1,3 @@
 export { type ConnectionTarget, urlOf } from './connection-target.js';
-export { lockDataDirectory } from './directory-lock.js';
-export { runningEmbeddedPostgres } from './running.js';
-export { startEmbeddedPostgres } from './supervisor.js';
+export { lockDataDirectory } from './data-directory.js';
+export { runningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.js';

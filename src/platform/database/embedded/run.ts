@@ -2,12 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { diskFull, OperatorError } from '../../config/index.js';
 import { ask, createDatabase } from './connection-target.js';
-import type { DataDirectory } from './data-directory.js';
-import { type FileLock, tryLockFile } from './file-lock.js';
-import { CLEAN_END_WITHIN_MS, Postmaster, type ServerExit } from './postmaster.js';
-import { runningServerPid, quitLeftBehind, removeDeadSignature, stopLeftBehind } from './previous-run.js';
+import { type DataDirectory, type FileLock, tryLockFile } from './data-directory.js';
+import { CLEAN_END_WITHIN_MS, Postmaster, quitLeftBehind, removeDeadSignature, runningServerPid, type ServerExit, stopLeftBehind } from './previous-run.js';
 import type { Server } from './server.js';
-import type { Log } from './server-log.js';
+import type { Log } from './socket-directory.js';
 
 /** How long processes of an earlier server may take to leave the cluster, including an immediate shutdown. */
 const LEAVE_WITHIN_MS = 25_000;

@@ -6,9 +6,7 @@ import { openCluster } from './cluster.js';
 import { type ConnectionTarget, embeddedTarget } from './connection-target.js';
 import { type DataDirectory, openDataDirectory } from './data-directory.js';
 import type { LaunchOptions } from './launcher.js';
-import type { Log } from './server-log.js';
-import { serverArguments } from './settings.js';
-import { makeSocketDirectory } from './socket-directory.js';
+import { type Log, makeSocketDirectory, serverArguments } from './socket-directory.js';
 
 /** Everything that one run of the server needs. */
 export interface Server {

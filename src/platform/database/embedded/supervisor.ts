@@ -1,12 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../config/index.js';
-import type { ConnectionTarget } from './connection-target.js';
-import { errorMessage, explained } from './data-directory.js';
-import { holdsDataDirectory } from './directory-lock.js';
-import type { Postmaster, ServerExit } from './postmaster.js';
+import { readPassword } from './cluster.js';
+import { ask, type ConnectionTarget, embeddedTarget } from './connection-target.js';
+import {
+  errorCode,
+  errorMessage,
+  explained,
+  holdsDataDirectory,
+  locateDataDirectory,
+} from './data-directory.js';
+import { type Postmaster, readSignature, type ServerExit } from './previous-run.js';
 import { endRun, startRun } from './run.js';
 import { prepareServer, type Server } from './server.js';
-import type { Log } from './server-log.js';
+import type { Log } from './socket-directory.js';
 
 /** A PostgreSQL server that runs as a child of this process and is restarted when it crashes. */
 export interface EmbeddedPostgres {
@@ -124,5 +130,41 @@ class Supervisor implements EmbeddedPostgres {
   private giveUp(failure: unknown): void {
     const times = `PostgreSQL exited ${this.ends.length} times within a minute`;
     this.onFatal(new Error(times, { cause: failure }));
+  }
+}
+
+/** How long to wait for a server that is starting or shutting down. */
+const SETTLED_WITHIN_MS = 15_000;
+
+/**
+ * Finds the database of a running service that uses the same data directory.
+ * @returns null when none runs there
+ * @throws OperatorError when this user may not access it
+ */
+export async function runningEmbeddedPostgres(dataDir: string): Promise<ConnectionTarget | null> {
+  try {
+    return await findRunning(dataDir);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    if (errorCode(error) !== 'EACCES') throw error;
+    throw new OperatorError(
+      `The database in ${dataDir} belongs to another user; run this command as the user who runs the service.`,
+      { cause: error },
+    );
+  }
+}
+
+async function findRunning(dataDir: string): Promise<ConnectionTarget | null> {
+  const data = await locateDataDirectory(dataDir);
+  const deadline = performance.now() + SETTLED_WITHIN_MS;
+  for (;;) {
+    const signature = await readSignature(data);
+    // Danger: the server of the original of a copied directory accepts the same password.
+    if (!signature?.isOfThisCluster || signature.socketDirectory === '') return null;
+    const target = embeddedTarget(signature.socketDirectory, await readPassword(data));
+    const answer = await ask(target);
+    if (answer === 'ready') return target;
+    if (answer === 'absent' || performance.now() > deadline) return null;
+    await delay(50);
   }
 }

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isOnNodes } from '../running-service.js';
+import { isOnNodes } from '../database-server.js';
 import { underTableLocks } from './table-locks.js';
 
 /** Stands for a blob until the commit, when the version is there that has it. */

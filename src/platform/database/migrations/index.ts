@@ -15,8 +15,6 @@ import { LeanColumns1764500000001 } from './1764500000001-lean-columns.js';
 import { LeanReads1764500000002 } from './1764500000002-lean-reads.js';
 import { NodesWithoutCopies1764500000003 } from './1764500000003-nodes-without-copies.js';
 
-export { REPLACED_MIGRATIONS } from './replaced.js';
-
 /** The schema of the first release, in areas. */
 export const baseline = [
   Auth1764400000001,
@@ -39,4 +37,57 @@ export const migrations: (new () => MigrationInterface)[] = [
   LeanColumns1764500000001,
   LeanReads1764500000002,
   NodesWithoutCopies1764500000003,
+];
+
+/**
+ * The migrations of development versions that the baseline replaces, in their order. A database that has all of them has the
+ * tables of the baseline.
+ */
+export const REPLACED_MIGRATIONS: readonly string[] = [
+  'Identity1763600000001',
+  'Subscriptions1763600000002',
+  'Workspaces1763600000003',
+  'Files1763600000004',
+  'RateLimits1763600000005',
+  'AccessTokens1763600000006',
+  'Checkpoints1763600000007',
+  'Devices1763600000008',
+  'Presence1763600000009',
+  'Assets1763600000010',
+  'Billing1763600000011',
+  'BlobUpkeep1763600000012',
+  'Retention1763600000013',
+  'Jobs1763600000014',
+  'KillSwitch1763600000016',
+  'KeySessions1763600000018',
+  'PlansByKey1763600000019',
+  'UploadsTogether1763600000020',
+  'SmallSamplesOfBlobs1763600000021',
+  'QuickChecksOfWorkspaces1763600000022',
+  'QuickCheckOfBlobs1763600000023',
+  'ValidCheckOfBlobs1763600000024',
+  'DocumentUsage1763600000025',
+  'SuspensionAndTrustedTime1763600000026',
+  'Caps1763600000027',
+  'WrongPasswords1763600000028',
+  'DeletedFiles1763600000029',
+  'CountedDocuments1763600000030',
+  'OneUploadFunction1763600000031',
+  'AuditAndRecentSignIn1763600000032',
+  'MailQueue1763600000033',
+  'MailLinks1763600000034',
+  'SecondFactors1763600000035',
+  'SingleSignOn1763600000036',
+  'Administrators1763600000037',
+  'KeySlots1763600000038',
+  'MutedNotices1763600000039',
+  'FactorOfSession1763600000041',
+  'UploadsToManyWorkspaces1763600000042',
+  'UploadsOnNodes1763600000044',
+  'DueVersions1763600000049',
+  'DeletionsOfFiles1763600000050',
+  'WorkspacesBesideNodes1763600000051',
+  'OwedToNodes1763600000052',
+  'EndedSessions1763600000053',
+  'DatabaseIdentity1763600000054',
 ];

@@ -9,9 +9,8 @@ import {
   StoreUnavailable,
 } from '../blob-store.js';
 import type { S3Connection } from './s3-connection.js';
-import { S3Download } from './s3-download.js';
+import { S3Download, S3Upload } from './s3-transfers.js';
 import { S3Fault } from './s3-fault.js';
-import { S3Upload } from './s3-upload.js';
 
 /** The minimum size of a part in S3, and the memory of an upload. */
 export const LEAST_PART_BYTES = 5 * 1024 * 1024;

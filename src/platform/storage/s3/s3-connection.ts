@@ -1,9 +1,105 @@
+import {
+  type Agent,
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as http,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as https } from 'node:https';
 import { Client } from 'minio';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { BoundedRequest, type S3Limits } from './bounded-request.js';
-import { S3Fault } from './s3-fault.js';
+import { type Failed, S3Fault, S3Timeout } from './s3-fault.js';
+
+/** Time limits of a request, in ms. */
+export interface S3Limits {
+  /** Until the connection is established. */
+  connectMs: number;
+  /** Without a byte sent or received. */
+  idleMs: number;
+  /** A whole call, from the first byte to the last, including its second attempt; excludes the body of a download. */
+  callMs: number;
+  /** Cleaning up after a failed call while a client waits for the response. */
+  cleanUpMs: number;
+  /** Before the second attempt. */
+  pauseMs: number;
+}
+
+type OnResponse = (response: IncomingMessage) => void;
+
+/**
+ * One request of the S3 client, limited in time: the client itself has no limit and would wait forever. Also records what the
+ * client does not expose: whether anything was sent, and the response.
+ */
+export class BoundedRequest implements Failed {
+  status: number | undefined;
+  wasSent = false;
+  response: IncomingMessage | undefined;
+  private request: ClientRequest | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly agent: Agent,
+    private readonly limits: S3Limits,
+  ) {}
+
+  /** Replaces node:http or node:https in the client. */
+  readonly transport = {
+    request: (options: RequestOptions, onResponse: OnResponse): ClientRequest =>
+      this.start(options, onResponse),
+  };
+
+  /** Rejects when the time is over; `settle` stops the timer. */
+  expiry(ms: number): Promise<never> {
+    return new Promise((_, reject) => {
+      this.timer = setTimeout(() => reject(this.end(`no answer within ${ms} ms`)), ms);
+    });
+  }
+
+  settle(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** Closes the connection: it must not hold a response that nobody reads. */
+  abandon(): void {
+    this.request?.destroy();
+  }
+
+  private start(options: RequestOptions, onResponse: OnResponse): ClientRequest {
+    const begin = options.protocol === 'https:' ? https : http;
+    const request = begin({ ...options, agent: this.agent });
+    this.request = request;
+    request.setTimeout(this.limits.idleMs, () => this.end('the connection is silent'));
+    request.once('socket', (socket) => this.watch(request, socket));
+    request.once('response', (response) => {
+      this.status = response.statusCode;
+      this.response = response;
+      request.setTimeout(0); // from here on, a reader may be slow, and has its own limits
+      onResponse(response);
+    });
+    return request;
+  }
+
+  private watch(request: ClientRequest, socket: Socket): void {
+    if (!socket.connecting) {
+      this.wasSent = true;
+      return;
+    }
+    const timer = setTimeout(() => this.end('no connection'), this.limits.connectMs);
+    request.once('close', () => clearTimeout(timer));
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      this.wasSent = true;
+    });
+  }
+
+  private end(reason: string): S3Timeout {
+    const error = new S3Timeout(reason);
+    this.request?.destroy(error);
+    return error;
+  }
+}
 
 export interface S3Settings {
   /** An origin, such as https://s3.example.org. */
@@ -100,5 +196,65 @@ export class S3Connection {
       transport: transport as unknown as typeof import('node:http'),
       retryOptions: { disableRetry: true }, // this class decides what to retry, and when
     });
+  }
+}
+
+/** For work that nobody waits for. A part of 32 MiB may take five minutes. */
+const PATIENT_LIMITS: S3Limits = {
+  connectMs: 5_000,
+  idleMs: 30_000,
+  callMs: 300_000,
+  cleanUpMs: 10_000,
+  pauseMs: 500,
+};
+
+const LONGEST_PAUSE_MS = 15_000;
+
+/** For how long a store may be away. Tests shorten it. */
+export const PATIENCE = { ms: 180_000 };
+
+/**
+ * A connection whose every request may be repeated, and is, while a store that has answered before does not: a restart of the store
+ * or a busy minute does not end hours of work. Its keys must be of one writer and one use.
+ */
+export class PatientS3Connection extends S3Connection {
+  override readonly limits: S3Limits = { ...PATIENT_LIMITS };
+  private readonly faults = new WeakSet();
+  private hasAnswered = false;
+
+  /** Whether an error is of this store, and not of what was to be stored. */
+  isOwn(fault: S3Fault): boolean {
+    return this.faults.has(fault);
+  }
+
+  override call<T>(work: S3Call<T>, ms?: number): Promise<T> {
+    return ms === undefined ? this.retried(work) : this.attempt(work, ms);
+  }
+
+  override async retried<T>(work: S3Call<T>): Promise<T> {
+    const end = performance.now() + PATIENCE.ms;
+    for (let pauseMs = this.limits.pauseMs; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      try {
+        return await this.attempt(work, this.limits.callMs);
+      } catch (error) {
+        const isHopeless = !(error instanceof S3Fault) || !error.isCurable || !this.hasAnswered;
+        if (isHopeless || performance.now() + pauseMs > end) throw error;
+      }
+      await pause(pauseMs);
+    }
+  }
+
+  private async attempt<T>(work: S3Call<T>, ms: number): Promise<T> {
+    try {
+      const result = await this.once(work, ms);
+      this.hasAnswered = true;
+      return result;
+    } catch (error) {
+      if (error instanceof S3Fault) {
+        this.faults.add(error);
+        this.hasAnswered ||= !error.isCurable;
+      }
+      throw error;
+    }
   }
 }

@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
 import { type BackupStore, OperatorError, type S3Address } from '../../config/index.js';
 import { BlobMissing, StoreUnavailable } from '../blob-store.js';
-import { explained } from './explained.js';
-import { PatientS3Connection } from './patient-s3-connection.js';
-import { S3Download } from './s3-download.js';
+import { explained } from './open-s3-store.js';
+import { PatientS3Connection } from './s3-connection.js';
+import { S3Download, S3Upload } from './s3-transfers.js';
 import { S3Fault } from './s3-fault.js';
-import { S3Upload } from './s3-upload.js';
 
 const LEAST_PART_BYTES = 5 * 2 ** 20;
 /** For objects of unknown size, of which the largest then has 312 GiB. */

@@ -1,0 +1,363 @@
+import {
+  Column,
+  Entity,
+  type FindOptionsWhere,
+  In,
+  IsNull,
+  Like,
+  MoreThan,
+  Not,
+  Or,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Repository,
+} from 'typeorm';
+import type { Scope } from '../../access/index.js';
+
+/** A personal access token. The service does not know the token itself. */
+@Entity('access_tokens')
+export class AccessToken {
+  /** UUIDv7: descending is newest first. */
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  userId: string;
+
+  @Column('text')
+  name: string;
+
+  /** SHA-256. Read only where it is named. */
+  @Column('bytea', { select: false })
+  tokenHash: Buffer;
+
+  @Column('text', { array: true })
+  scopes: Scope[];
+
+  /** Null when the token is valid for all workspaces of its owner. */
+  @Column('uuid', { nullable: true })
+  workspaceId: string | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  lastUsedAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  expiresAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  revokedAt: Date | null;
+}
+
+/** Tokens that are neither revoked nor expired. */
+export const liveTokens = (now: Date): FindOptionsWhere<AccessToken> => ({
+  revokedAt: IsNull(),
+  expiresAt: Or(IsNull(), MoreThan(now)),
+});
+
+/** A way to sign in to an account: its password, or its link to a provider of single sign-on. */
+@Entity('auth_accounts')
+export class AuthAccount {
+  @PrimaryGeneratedColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  userId: string;
+
+  /** The subject at the provider; the id of the user beside a password. */
+  @Column('text')
+  accountId: string;
+
+  /** `credential`, or `oidc:` and the issuer. */
+  @Column('text')
+  providerId: string;
+
+  @Column('text', { nullable: true })
+  accessToken: string | null;
+
+  @Column('text', { nullable: true })
+  refreshToken: string | null;
+
+  @Column('text', { nullable: true })
+  idToken: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  accessTokenExpiresAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  refreshTokenExpiresAt: Date | null;
+
+  @Column('text', { nullable: true })
+  scope: string | null;
+
+  /** A hash. */
+  @Column('text', { nullable: true })
+  password: string | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+}
+
+/** The row that has the password of a user. */
+export const credentialOf = (userId: string): { userId: string; providerId: string } => ({
+  userId,
+  providerId: 'credential',
+});
+
+/** The links of a user to providers of single sign-on, also to one that was configured earlier. */
+export const linkOf = (userId: string): FindOptionsWhere<AuthAccount> => ({
+  userId,
+  providerId: Like('oidc:%'),
+});
+
+/** Whether one of the hashes is that of the user's password. */
+export const hasPassword = (
+  accounts: Repository<AuthAccount>,
+  userId: string,
+  hashes: readonly string[],
+): Promise<boolean> => accounts.existsBy({ ...credentialOf(userId), password: In(hashes) });
+
+/** The hash of a user's password; undefined without one. */
+export async function passwordHashOf(
+  accounts: Repository<AuthAccount>,
+  userId: string,
+): Promise<string | undefined> {
+  const found = await accounts.findOneBy({ ...credentialOf(userId), password: Not(IsNull()) });
+  return found?.password ?? undefined;
+}
+
+/** A session of a user, in a browser or an app. A trigger notes the id of one that ends, or gets another id, in `ended_sessions`. */
+@Entity('auth_sessions')
+export class AuthSession {
+  @PrimaryGeneratedColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  userId: string;
+
+  /** A secret: it must not leave the service, and is read only where it is named. */
+  @Column('text', { select: false })
+  token: string;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+
+  @Column('text', { nullable: true })
+  ipAddress: string | null;
+
+  @Column('text', { nullable: true })
+  userAgent: string | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  /** When its expiry was last extended. */
+  @Column('timestamptz')
+  updatedAt: Date;
+
+  /** When a password or another factor was last given in the session. */
+  @Column('timestamptz', { nullable: true })
+  confirmedAt: Date | null;
+
+  /** When a code or a passkey was; null for a session that knows only a password. */
+  @Column('timestamptz', { nullable: true })
+  factorAt: Date | null;
+}
+
+/**
+ * Something that has begun and waits: a one-time token, a sign-in that waits for its code (`2fa-…`) or one that continues at the
+ * provider (`single-sign-on:…`).
+ */
+@Entity('auth_verifications')
+export class AuthVerification {
+  @PrimaryGeneratedColumn('uuid')
+  id: string;
+
+  @Column('text')
+  identifier: string;
+
+  @Column('text')
+  value: string;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+}
+
+/** A session that has ended and whose JWTs may not have expired yet. */
+@Entity('ended_sessions')
+export class EndedSession {
+  @PrimaryColumn('uuid')
+  sessionId: string;
+
+  @Column({ type: 'timestamptz', insert: false })
+  endedAt: Date;
+}
+
+/** An invitation that was not accepted yet. The service does not know the token of its link. */
+@Entity('invitations')
+export class Invitation {
+  /** In lower case. */
+  @PrimaryColumn('text')
+  email: string;
+
+  /** SHA-256. Read only where it is named. */
+  @Column('bytea', { select: false })
+  tokenHash: Buffer;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+}
+
+/** A network from which a user has signed in. */
+@Entity('known_networks')
+export class KnownNetwork {
+  @PrimaryColumn('uuid')
+  userId: string;
+
+  @PrimaryColumn('text')
+  network: string;
+
+  @Column('timestamptz')
+  lastSeenAt: Date;
+}
+
+export type LinkPurpose = 'reset-password' | 'verify-email' | 'change-email';
+
+/** The newest link of a user for a purpose. The service does not know the token itself. */
+@Entity('mail_links')
+export class MailLink {
+  @PrimaryColumn('uuid')
+  userId: string;
+
+  @PrimaryColumn('text')
+  purpose: LinkPurpose;
+
+  /** SHA-256. */
+  @Column('bytea')
+  tokenHash: Buffer;
+
+  /** The address that it was sent to. */
+  @Column('text')
+  email: string;
+
+  @Column('timestamptz')
+  requestedAt: Date;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  usedAt: Date | null;
+}
+
+/** A key that signs the service's JWTs. */
+@Entity('auth_jwks')
+export class SigningKey {
+  @PrimaryGeneratedColumn('uuid')
+  id: string;
+
+  /** A JWK, as JSON. */
+  @Column('text')
+  publicKey: string;
+
+  /** Encrypted with AUTH_SECRET. */
+  @Column('text', { select: false })
+  privateKey: string;
+
+  @Column('text', { nullable: true })
+  alg: string | null;
+
+  @Column('text', { nullable: true })
+  crv: string | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  expiresAt: Date | null;
+}
+
+@Entity('users')
+export class UserEntity {
+  @PrimaryGeneratedColumn('uuid')
+  id: string;
+
+  @Column('text')
+  name: string;
+
+  /** In lower case. */
+  @Column('text')
+  email: string;
+
+  @Column('boolean')
+  emailVerified: boolean;
+
+  @Column('text', { nullable: true })
+  image: string | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+
+  /** Null unless the operator has suspended the account. */
+  @Column('timestamptz', { nullable: true })
+  suspendedAt: Date | null;
+
+  /** Whether there is a `SecondFactor` that is verified; the identity library reads it. */
+  @Column('boolean', { default: false })
+  twoFactorEnabled: boolean;
+
+  /** Null unless the user is an administrator. */
+  @Column('timestamptz', { nullable: true })
+  promotedAt: Date | null;
+}
+
+/** The address of a user who is not suspended. */
+export async function addressOf(users: Repository<UserEntity>, id: string): Promise<string | undefined> {
+  return (await users.findOneBy({ id, suspendedAt: IsNull() }))?.email;
+}
+
+/**
+ * Creates a user whose address counts as confirmed: somebody other than its owner has vouched for it. @param email in lower case
+ * @returns the id; undefined when the address has an account
+ */
+export async function createUser(
+  users: Repository<UserEntity>,
+  { email, name, now }: { readonly email: string; readonly name: string; readonly now: Date },
+): Promise<string | undefined> {
+  const user = { email, name, emailVerified: true, createdAt: now, updatedAt: now };
+  const insert = users.createQueryBuilder().insert().values(user).orIgnore().returning('id');
+  const [added] = (await insert.execute()).raw as { id: string }[];
+  return added?.id;
+}
+
+/** The recent wrong passwords, codes or mails of one kind for one account. */
+@Entity('wrong_passwords')
+export class WrongPassword {
+  /** SHA-256 of what is counted. */
+  @PrimaryColumn('bytea')
+  key: Buffer;
+
+  /** The newest first. */
+  @Column('timestamptz', { array: true })
+  triedAt: Date[];
+
+  @Column('timestamptz')
+  lastAt: Date;
+}

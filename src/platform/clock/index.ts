@@ -1,1 +1,0 @@
-export { Clock, ClockModule, drained, inTime, isInstant, parseInstant } from './clock.js';

@@ -1,1 +1,0 @@
-export { Doctor, DoctorModule, type Examination, type Finding } from './doctor.js';

@@ -1,1 +1,0 @@
-export { type Readiness, ReadinessCheck, ReadinessModule } from './readiness.js';

@@ -1,0 +1,156 @@
+import { Controller, Get, Injectable, Req, Res, UseFilters } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import { Public } from '../../access/index.js';
+import { type AuditEvent, AuditLog } from '../../domain/auth/audit/index.js';
+import { Documented, page } from '../../platform/api-docs/index.js';
+import { Configuration } from '../../platform/config/index.js';
+import { BadRequest } from '../../platform/http/index.js';
+import {
+  auditSentence,
+  BrowserRequests,
+  clientName,
+  Form,
+  Layout,
+  Masthead,
+  ONWARDS,
+  PageErrorFilter,
+  redirect,
+  sendPage,
+  SUSPENDED,
+  Time,
+} from '../layout/index.js';
+
+/** How many events a page lists. */
+export const EVENTS_OF_PAGE = 50;
+
+/** Events, newest first. */
+export interface ActivityPage {
+  readonly events: readonly AuditEvent[];
+  /** Whether there are older events. */
+  readonly hasMore: boolean;
+}
+
+/** The part of the account page that says what was done to the account. */
+export function ActivitySection({ activity }: { readonly activity: ActivityPage }): VNode {
+  return (
+    <section aria-labelledby="activity">
+      <h2 id="activity">Activity</h2>
+      <p class="hint">What was done to your account. Something you do not know? Change your password.</p>
+      <details>
+        <summary>Show what was done</summary>
+        <Events activity={activity} />
+      </details>
+    </section>
+  );
+}
+
+export function activityPage({ host, activity }: { host: string; activity: ActivityPage }): VNode {
+  return (
+    <Layout title="Activity" isWide>
+      <Masthead host={host} />
+      <h1>Activity</h1>
+      <p>
+        <a href="/account">Back to the account</a>
+      </p>
+      <Events activity={activity} />
+    </Layout>
+  );
+}
+
+function Events({ activity: { events, hasMore } }: { readonly activity: ActivityPage }): VNode {
+  const oldest = events.at(-1);
+  return (
+    <>
+      {events.length === 0 && <p class="hint">Nothing was recorded.</p>}
+      <ul class="things">
+        {events.map((event) => (
+          <li key={event.id}>
+            <div>
+              <p>{auditSentence(event)}</p>
+              <p class="hint">
+                <Time at={event.at} /> {whoIn(event)}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {hasMore && oldest && (
+        <p>
+          <a href={`/account/activity?before=${oldest.id}`}>Older activity</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+const OTHERS: Readonly<Record<Exclude<AuditEvent['actor'], 'user'>, string>> = {
+  operator: 'by the operator of this service',
+  administrator: 'by an administrator of this service',
+  service: 'by the service',
+};
+
+/** The address and the client of an administrator are not the user's to see. */
+function whoIn({ actor, ip, userAgent }: AuditEvent): string {
+  if (actor !== 'user') return OTHERS[actor];
+  return [userAgent && `with ${clientName(userAgent)}`, ip && `from ${ip}`].filter(Boolean).join(' ');
+}
+
+/** What was done to an account, as its user sees it. */
+@Injectable()
+export class Activity {
+  constructor(private readonly audit: AuditLog) {}
+
+  /** @param before an id: only older events */
+  async of(userId: string, before?: number): Promise<ActivityPage> {
+    const found = await this.audit.ofUser(userId, EVENTS_OF_PAGE + 1, before);
+    return { events: found.slice(0, EVENTS_OF_PAGE), hasMore: found.length > EVENTS_OF_PAGE };
+  }
+}
+
+/** The position of a page of events, from the query; undefined for the newest. @throws BadRequest */
+export function positionIn(request: FastifyRequest): number | undefined {
+  const before = Form.ofQuery(request).text('before');
+  if (before === '') return undefined;
+  if (!/^[1-9]\d{0,14}$/.test(before)) throw new BadRequest('before is not the id of an event');
+  return Number(before);
+}
+
+const ACTIVITY_DOCS = {
+  tag: 'Pages',
+  isPage: true,
+  operations: {
+    show: {
+      summary: 'Show what was done to the account',
+      query: { before: { description: 'The id of an event: only older ones.' } },
+      answers: {
+        200: page('the page'),
+        303: ONWARDS,
+        400: 'before is not the id of an event',
+        403: SUSPENDED,
+      },
+    },
+  },
+} as const;
+
+/** More of the account page's section "Activity", page by page. */
+@Controller('account/activity')
+@Documented(ACTIVITY_DOCS)
+@Public('the page has its own session and cookie checks')
+@UseFilters(PageErrorFilter)
+export class ActivityController {
+  constructor(
+    private readonly browserRequests: BrowserRequests,
+    private readonly activity: Activity,
+    private readonly configuration: Configuration,
+  ) {}
+
+  @Get()
+  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { session, cookies } = await this.browserRequests.read(request);
+    if (!session) return redirect(reply, '/account', cookies);
+    const activity = await this.activity.of(session.userId, positionIn(request));
+    const content = activityPage({ host: this.configuration.publicHost, activity });
+    return sendPage(reply, { content, cookies });
+  }
+}

@@ -1,0 +1,150 @@
+import type { VNode } from 'preact';
+import { type BrowserSession, ONE_TIME_TOKEN_MINUTES } from '../../domain/auth/index.js';
+import {
+  CopyField,
+  Credentials,
+  Hidden,
+  Layout,
+  Masthead,
+  type RejectedSignIn,
+  type SingleSignOnOption,
+  Time,
+} from '../layout/index.js';
+import { comparisonCode, type Target, withToken } from './targets.js';
+
+export interface HandoffPageProps {
+  readonly kind: 'desktop' | 'web';
+  /** The page's own path. */
+  readonly action: string;
+  readonly host: string;
+  readonly target: Target;
+  readonly session: BrowserSession | null;
+  readonly csrfToken: string;
+  readonly canSignUp: boolean;
+  readonly singleSignOn: SingleSignOnOption | undefined;
+  readonly canRecover: boolean;
+  readonly failed?: RejectedSignIn | undefined;
+  readonly alert?: string | undefined;
+}
+
+/** Asks the user whether an app or a website may be signed in, and with which account. */
+export function handoffPage(props: HandoffPageProps): VNode {
+  const { kind, action, host, target, session, csrfToken, failed, alert, ...choices } = props;
+  const { canSignUp, canRecover, singleSignOn } = choices;
+  const returnTo = `${action}?${new URLSearchParams(target.fields).toString()}`;
+  const hidden = { ...target.fields, csrf_token: csrfToken };
+  const forms = (
+    <Credentials
+      {...{ action, hidden, returnTo, canSignUp, canRecover, singleSignOn, failed }}
+      isFocused={session === null && !alert}
+    />
+  );
+  return (
+    <Layout title={`Sign in to ${target.name}`}>
+      <Masthead host={host} />
+      <h1>
+        {session ? 'Continue to' : 'Sign in to'} <span class="name">{target.name}</span>
+      </h1>
+      <Request {...{ kind, target }} />
+      {alert && (
+        <p class="alert" role="alert">
+          {alert}
+        </p>
+      )}
+      {session ? (
+        <>
+          <Continue {...{ action, session }} hidden={hidden} />
+          <details class="other" open={failed !== undefined}>
+            <summary>Use another account</summary>
+            {forms}
+          </details>
+        </>
+      ) : (
+        forms
+      )}
+      <p class="warning">If you did not just start this sign-in yourself, close this page.</p>
+    </Layout>
+  );
+}
+
+/** Which client asks, and a code to check that it is the client on the user's own screen. */
+function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): VNode {
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Requested by</dt>
+        <dd>{kind === 'desktop' ? 'an app on this device' : 'a website'}</dd>
+      </div>
+      <div>
+        <dt>Code to compare</dt>
+        <dd class="code">{comparisonCode(target.clientState)}</dd>
+      </div>
+      <div>
+        <dt>Valid for</dt>
+        <dd>{ONE_TIME_TOKEN_MINUTES} minutes, one use</dd>
+      </div>
+    </dl>
+  );
+}
+
+interface ContinueProps {
+  readonly action: string;
+  readonly session: BrowserSession;
+  readonly hidden: Readonly<Record<string, string>>;
+}
+
+function Continue({ action, session, hidden }: ContinueProps): VNode {
+  return (
+    <form method="post" action={action} aria-label="Continue">
+      <Hidden fields={{ ...hidden, intent: 'continue' }} />
+      <button type="submit">
+        Continue as <span class="name">{session.name}</span>
+      </button>
+      <p class="hint who">{session.email}</p>
+    </form>
+  );
+}
+
+export interface OpenAppPageProps {
+  readonly host: string;
+  readonly target: Target;
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** Leads to the app by a link: a redirect to a scheme that no app has registered leaves people on an empty page. */
+export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps): VNode {
+  const link = withToken(target, token);
+  return (
+    <Layout title={`Open ${target.name}`}>
+      <Masthead host={host} />
+      <h1>You are signed in</h1>
+      <p>
+        Continue in <b class="name">{target.name}</b>.
+      </p>
+      <dl class="facts">
+        <div>
+          <dt>Code to compare</dt>
+          <dd class="code">{comparisonCode(target.clientState)}</dd>
+        </div>
+        <div>
+          <dt>Valid until</dt>
+          <dd>
+            <Time at={expiresAt} isToday /> <span class="left" data-until={expiresAt.toISOString()} />
+          </dd>
+        </div>
+      </dl>
+      <a class="button" href={link} data-open>
+        Open {target.name}
+      </a>
+      <div class="field fallback">
+        <label for="link">If the app does not open, copy this link into it.</label>
+        <CopyField id="link" value={link} describedBy="link-hint" />
+        <p class="hint" id="link-hint">
+          Anyone who has this link can sign in with it, once. Do not share it.
+        </p>
+      </div>
+      <p class="warning">You can close this page once the app is open.</p>
+    </Layout>
+  );
+}
