@@ -79,13 +79,6 @@ describe('CONTRIBUTING.md', () => {
     expect(patterns.length).toBeGreaterThan(10);
     expect(patterns.filter((pattern) => !SPECS.some((spec) => spec.includes(pattern)))).toEqual([]);
   });
-
-  it('has a list of at least 40 words, each once', () => {
-    const words = rowsIn(section('Words')).slice(1);
-    const ours = words.map(([word]) => word).filter((word) => !/^-+$/.test(word ?? ''));
-    expect(ours.length).toBeGreaterThanOrEqual(40);
-    expect(new Set(ours).size).toBe(ours.length);
-  });
 });
 
 describe('.nvmrc', () => {
