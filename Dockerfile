@@ -4,10 +4,10 @@ FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 COPY client/package.json client/
-# No package's script is needed for the build; its bundler's binary is an optional package, so those are not left out here.
+# No package's script is needed for the build; the binaries of the compiler and the bundler are optional packages, so those are not left out here.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY nest-cli.json tsconfig.json tsconfig.build.json README.md ./
-COPY scripts/bundle.mjs scripts/bundle.mjs
+COPY README.md ./
+COPY scripts/compile.mjs scripts/bundle.mjs scripts/swc-options.cjs scripts/
 COPY src src
 COPY client/src client/src
 COPY examples examples

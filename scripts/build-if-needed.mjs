@@ -5,32 +5,31 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const nest = 'node_modules/@nestjs/cli/bin/nest.js';
-const tools = [nest, 'node_modules/typescript/package.json', 'node_modules/rolldown/package.json'];
+const tools = ['node_modules/@swc/core/package.json', 'node_modules/rolldown/package.json'];
 
-const compiled = 'dist/.tsbuildinfo';
+const compiled = 'dist/.compiled';
 const sources = [
   'src',
   'client/src',
   'examples',
   'bench',
   'package-lock.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
+  'scripts/compile.mjs',
+  'scripts/swc-options.cjs',
 ];
 
 const bundled = 'dist/service/.complete';
 const installed = 'node_modules/.package-lock.json'; // npm writes it last
 
-const isCompiled = isNewest(compiled, sources) && existsSync(join(root, 'dist/src/main.js')); // absent if types fail
+const isCompiled = isNewest(compiled, sources);
 const isBundled = isCompiled && isNewest(bundled, [compiled, 'scripts/bundle.mjs', 'README.md', installed]);
 const isImage = !existsSync(join(root, 'src'));
 const canBuild = tools.every((tool) => existsSync(join(root, tool)));
 
 if (!canBuild && !isImage && !isNewest(bundled, sources)) refuse();
 if (canBuild && !isImage && !isBundled) {
-  if (!existsSync(join(root, bundled))) console.error('Building the service; this takes a minute, once.');
-  if (!isCompiled) run(nest, 'build');
+  if (!existsSync(join(root, bundled))) console.error('Building the service; this takes some seconds, once.');
+  if (!isCompiled) run('scripts/compile.mjs');
   run('scripts/bundle.mjs');
 }
 

@@ -22,7 +22,11 @@ export async function listen(
   let app: NestFastifyApplication;
   if (port === 0) {
     configuration.port = (holder.address() as AddressInfo).port;
-    app = await create(configuration).finally(() => closed(holder));
+    try {
+      app = await create(configuration);
+    } finally {
+      await closed(holder);
+    }
   } else {
     await closed(holder); // it may occupy the requested port
     if (await isAnswered(port, host)) throw asOperatorError({ code: 'EADDRINUSE' }, port, host);

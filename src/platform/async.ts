@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from './clock.js';
 
 /** Counts active work by key, and in total. Keys with a count of zero are removed. */
@@ -96,7 +96,7 @@ export class EventLoopYield {
   /** Await this after each step. */
   async pause(): Promise<void> {
     if (this.clock.elapsed() - this.since < TURN_MS) return;
-    await setImmediate();
+    await nextTurn();
     this.since = this.clock.elapsed();
   }
 }

@@ -12,7 +12,12 @@ describe('devices that sync a folder', () => {
         const wrongs = await played(given);
         if (wrongs.length > 0) throw new Error(wrongs.join('\n'));
       }),
-      { numRuns: runs, seed, ...(path === undefined ? {} : { path }), interruptAfterTimeLimit: 3_600_000 },
+      {
+        numRuns: runs,
+        seed,
+        ...(path === undefined ? {} : { path }),
+        plugins: [fc.interruptAfterTimeLimit(3_600_000)],
+      },
     );
   });
 });

@@ -188,7 +188,7 @@ async function useRepositories(): Promise<void> {
 describe('the connections of an instance', () => {
   it('are as many as documented: those of its pool, and one for each dedicated purpose', () => {
     const purposes = sources
-      .filter((path) => !path.startsWith('backup/')) // that one is the admin command's
+      .filter((path) => !path.startsWith('operations/backup/')) // that one is the admin command's
       .flatMap((path) => [...text(join('src', path)).matchAll(/dedicatedClient\('(\w+)'/g)])
       .map(([, purpose]) => purpose);
     expect(purposes.sort()).toEqual(['jobs', 'listen', 'notify', 'readiness']);
@@ -277,7 +277,7 @@ describe("a workspace's rows can be distributed by its id", () => {
 
   it('no other code asks PostgreSQL, except for backups, which contain whole tables', () => {
     const asking = sources.filter((path) => /\.query[<(]/.test(text(join('src', path))));
-    const allowed = /^(backup|platform\/(database|events|jobs))\//; // LISTEN and advisory locks are of no table
+    const allowed = /^(operations\/backup|platform\/(database|events|jobs))\//; // LISTEN and advisory locks are of no table
     expect(asking.filter((path) => !allowed.test(path))).toEqual([]);
   });
 

@@ -330,9 +330,10 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
         `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
          WHERE datname = current_database() AND locktype = 'transactionid' AND NOT granted`,
       );
-      const { moved } = await moving().finally(() => held.release());
+      const move = await moving();
+      await held.release();
       expect(await uploading).toEqual([{ counted: 1 }]);
-      await moved;
+      await move.moved;
       expect(await writes(FIRST)).toEqual([1, 1, 0, 0]);
     });
 

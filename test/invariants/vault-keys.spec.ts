@@ -141,7 +141,11 @@ describe('key slots under two devices, lost answers and kills', () => {
     const user = await service.user('keys');
     const property = fc.asyncProperty(STORY, async (story) => {
       const { id, path } = await user.workspace();
-      await play(story, mirrored(user, new SlotTable(id)), id).finally(() => user.delete(path).expect(200));
+      try {
+        await play(story, mirrored(user, new SlotTable(id)), id);
+      } finally {
+        await user.delete(path).expect(200);
+      }
     });
     await fc.assert(property, { numRuns: RUNS_AT_SERVICE, seed: SEED });
   });

@@ -196,7 +196,7 @@ const columns = (puts: readonly Put[]): Parameter[] => [
   puts.map((put) => String(put.precondition.ifAbsent)),
 ];
 
-/** Builds copy the file beside the code: nest-cli.json and scripts/bundle.mjs. */
+/** Builds copy the file beside the code: scripts/compile.mjs and scripts/bundle.mjs. */
 export const UPLOAD_FUNCTIONS: StoredFunctions = {
   main: 'put_documents',
   template: readFileSync(new URL('./put-documents.sql', import.meta.url), 'utf8'),

@@ -74,7 +74,8 @@ export async function runLane({
       }
     });
     const from = path === undefined ? {} : { path };
-    return await fc.check<[Sequence]>(property, { seed, numRuns: runs, unbiased: true, ...from });
+    const details = await fc.check(property, { seed, numRuns: runs, plugins: [fc.unbiased()], ...from });
+    return details as fc.RunDetails<[Sequence]>;
   } finally {
     lane.client.close();
     await second.close();

@@ -1,4 +1,4 @@
-// Runs a test file as a module of the worker's process, like any other: docs/adr/0023-run-test-files-in-the-worker-process.md.
+// Runs a test file as a module of the worker's process, like any other: docs/adr/0026-run-the-service-from-a-bundle.md.
 // What it imports is there for all files of the worker, and stays as they leave it: a test puts back what it changes.
 // Mocks and `process.env` are put back for it. A module of the kit must ask for `describe`, `expect` and `jest` when it is
 // called, not keep them. What acts on jest's own runtime has no effect: coverage, fake timers, mocks of modules,

@@ -3,29 +3,12 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { fileURLToPath } = require('node:url');
 const { transformSync } = require('@swc/core');
+const { swcOptions } = require('../../../scripts/swc-options.cjs');
 
 const isTypeScript = (path) => /\.tsx?$/.test(path);
 
 /** @returns the code and the source map of the text of a TypeScript file */
-const transpiled = (path, text) =>
-  transformSync(text, {
-    filename: path,
-    sourceFileName: path,
-    sourceMaps: true,
-    jsc: {
-      target: 'es2023',
-      keepClassNames: true,
-      parser: { syntax: 'typescript', decorators: true, tsx: path.endsWith('.tsx') },
-      transform: {
-        legacyDecorator: true,
-        decoratorMetadata: true,
-        useDefineForClassFields: false,
-        react: { runtime: 'automatic', importSource: 'preact' },
-      },
-    },
-    module: { type: 'es6' },
-    swcrc: false,
-  });
+const transpiled = (path, text) => transformSync(text, swcOptions(path));
 
 /** Which file has the source map of a file that an error's stack names; made when it is first asked for. */
 class SourceMaps extends Map {
