@@ -185,7 +185,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'subscription a moment too long',
     promise: 'A trial expires at its end time.',
-    file: 'src/domain/billing/billing.queries.ts',
+    file: 'src/access/workspace-access.ts',
     find: "status = 'trial' AND trial_end <= ${time}",
     replace: "status = 'trial' AND trial_end < ${time}",
     tests: [['test/api/subscription.spec.ts']],
@@ -193,7 +193,7 @@ export const ACCESS_MUTANTS = [
   {
     name: 'grant that never ends',
     promise: 'A grant with an end time expires at that time.',
-    file: 'src/domain/billing/billing.queries.ts',
+    file: 'src/access/workspace-access.ts',
     find: "OR status = 'active' AND provider_subscription_id IS NULL AND current_period_end <= ${time}",
     replace: 'OR false',
     tests: [['test/api/subscription.spec.ts', 'active by hand']],

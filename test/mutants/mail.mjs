@@ -63,10 +63,18 @@ export const MAIL_MUTANTS = [
     name: 'opening a link confirms the address',
     promise: 'Only a posted form uses a link.',
     file: 'src/web/mail-links/confirm.tsx',
-    find: 'await this.confirmForms.open(request, reply, this.link);',
-    replace: `const [, token = ''] = /token=([\\w-]+)/.exec(request.url) ?? [];
-    await this.verification.confirm(token, { ip: request.ip, userAgent: '' });
-    await this.confirmForms.open(request, reply, this.link);`,
+    find: `private readonly recovery: PasswordRecovery,
+  ) {}
+
+  @Get()
+  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {`,
+    replace: `private readonly recovery: PasswordRecovery,
+  ) {}
+
+  @Get()
+  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const [, token = ''] = /token=([\\w-]+)/.exec(request.url) ?? [];
+    await this.verification.confirm(token, { ip: request.ip, userAgent: '' });`,
     tests: [[VERIFICATION, 'has no session until']],
   },
   {

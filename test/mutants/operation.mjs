@@ -195,8 +195,8 @@ export const OPERATION_MUTANTS = [
     name: 'no lease without sockets',
     promise: 'An instance without sockets keeps its lease, and its next device counts at once.',
     file: 'src/domain/realtime/socket-adapter.ts',
-    find: 'await this.log.bestEffort(',
-    replace: 'if (this.rooms.all().length > 0) await this.log.bestEffort(',
+    find: "await this.log.bestEffort('renew the lease',",
+    replace: "if (this.rooms.all().length > 0) await this.log.bestEffort('renew the lease',",
     tests: [[LIVE, 'keeps its lease without sockets']],
   },
   {

@@ -89,7 +89,7 @@ export const SINGLE_SIGN_ON_MUTANTS = [
   {
     name: 'the last way to sign in is disconnected',
     promise: 'A user cannot end the link that is the only way to sign in.',
-    file: `${ROOM}/provider-links.ts`,
+    file: `${ROOM}/linked-accounts.ts`,
     find: 'if (keptSession !== null && !hasAnotherWay)',
     replace: 'if (keptSession === userId)',
     tests: [[SPEC, 'is the only way to sign in']],
@@ -105,7 +105,7 @@ export const SINGLE_SIGN_ON_MUTANTS = [
   {
     name: 'answers of any size',
     promise: 'A provider that sends without end does not fill the memory.',
-    file: `${ROOM}/provider-fetch.ts`,
+    file: `${ROOM}/provider.ts`,
     find: 'if (length > MOST_BYTES)',
     replace: 'if (length > 256 * MOST_BYTES)',
     tests: [[SPEC, 'never reads without end']],
