@@ -1,7 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expireSubscriptions, showSubscription } from '../../src/operations/admin/commands/subscription-commands.js';
+import {
+  expireSubscriptions,
+  showSubscription,
+} from '../../src/operations/admin/commands/subscription-commands.js';
 import { sendWebhook } from '../../src/operations/admin/commands/mail-commands.js';
 import type { EventType } from '../../src/domain/billing/index.js';
 import { adminJson } from '../kit/admin.js';

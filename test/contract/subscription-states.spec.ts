@@ -1,7 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PaymentEvent, replayEvents } from '../../src/domain/billing/replay-events.js';
-import { type Cause, CAUSES, FREE, PROVIDER_STATUSES, statesDocument, STATUSES, type SubscriptionState, type SubscriptionStatus, transition } from '../../src/domain/billing/subscription-state.js';
+import {
+  type Cause,
+  CAUSES,
+  FREE,
+  PROVIDER_STATUSES,
+  statesDocument,
+  STATUSES,
+  type SubscriptionState,
+  type SubscriptionStatus,
+  transition,
+} from '../../src/domain/billing/subscription-state.js';
 
 /** What the contract says, by hand: one letter per status, in the order of STATUSES; a dot changes nothing. */
 const CONTRACT: Readonly<Record<Cause, string>> = {

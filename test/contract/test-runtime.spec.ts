@@ -139,7 +139,10 @@ describe('the runtime of the tests', () => {
   });
 
   it('lets jest find the tests of a source file', async () => {
-    const { output } = await jestOf(['--listTests', '--findRelatedTests', 'src/domain/auth/identity-pool.ts'], ROOT);
+    const { output } = await jestOf(
+      ['--listTests', '--findRelatedTests', 'src/domain/auth/identity-pool.ts'],
+      ROOT,
+    );
     expect(output).toContain('test/api/identity.spec.ts');
   });
 });

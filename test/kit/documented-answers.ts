@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { brotliDecompressSync } from 'node:zlib';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import type { ApiDocument, HeaderObject, Operation, Reference, Response } from '../../src/platform/api-docs/index.js';
+import type {
+  ApiDocument,
+  HeaderObject,
+  Operation,
+  Reference,
+  Response,
+} from '../../src/platform/api-docs/index.js';
 import { allRoutes, operationsOf, schemaCompiler } from './api-document.js';
 
 /** What any request may meet, whatever it asks for: the document says so once, in its description. */

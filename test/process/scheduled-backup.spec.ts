@@ -485,7 +485,9 @@ describe('a directory that cannot be written', () => {
 it('the build has the program that makes it, bundled and not', () => {
   const from = (file: string): string => adminProgramFor(pathToFileURL(join(ROOT, file)).href);
   expect(from('dist/service/main.js')).toBe(join(ROOT, ADMIN)); // the parts of the bundle lie side by side
-  expect(from('dist/src/operations/backup/backup-schedule.js')).toBe(join(ROOT, 'dist/src/operations/admin/main.js'));
+  expect(from('dist/src/operations/backup/backup-schedule.js')).toBe(
+    join(ROOT, 'dist/src/operations/admin/main.js'),
+  );
 });
 
 it('without BACKUP_DIR there is no schedule, and the commands say so', async () => {

@@ -1,4 +1,9 @@
-import { type ProviderCause, type SubscriptionState, type SubscriptionStatus, transition } from './subscription-state.js';
+import {
+  type ProviderCause,
+  type SubscriptionState,
+  type SubscriptionStatus,
+  transition,
+} from './subscription-state.js';
 
 export type EventKind = 'created' | 'updated' | 'deleted' | 'payment_failed';
 

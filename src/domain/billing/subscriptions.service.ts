@@ -6,7 +6,13 @@ import { Database, type Tx } from '../../platform/database/index.js';
 import { BadRequest, Conflict, NotFound } from '../../platform/http/index.js';
 import { subscriptionStatements } from './billing.queries.js';
 import { currentState, lockBilling, overwrite } from './event-log.js';
-import { FREE, type SubscriptionState, type SubscriptionStatus, transition, TRIAL_MS } from './subscription-state.js';
+import {
+  FREE,
+  type SubscriptionState,
+  type SubscriptionStatus,
+  transition,
+  TRIAL_MS,
+} from './subscription-state.js';
 
 /** The subscription after a status is set manually. @throws BadRequest for a trial whose end is not in the future */
 function granted(

@@ -1,13 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { AccountSuspended } from '../../access/index.js';
-import {
-  Authenticator,
-  EndedSessions,
-  type Lapsed,
-  TOKEN_REVOKED,
-  USER_SUSPENDED,
-} from '../auth/index.js';
+import { Authenticator, EndedSessions, type Lapsed, TOKEN_REVOKED, USER_SUSPENDED } from '../auth/index.js';
 import { EventBus } from '../../platform/events/index.js';
 import { Log } from '../../platform/log.js';
 import { CloseCode } from './socket-connection.js';

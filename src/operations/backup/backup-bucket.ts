@@ -2,7 +2,19 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError, removeTree } from '../../platform/config/index.js';
 import type { S3Objects } from '../../platform/storage/index.js';
-import { BEGUN, BucketParts, bytesOf, type Manifest, MANIFEST, NotABackup, parsed, readManifest, SCHEDULED, stampOf, surplusOf } from './backup-parts.js';
+import {
+  BEGUN,
+  BucketParts,
+  bytesOf,
+  type Manifest,
+  MANIFEST,
+  NotABackup,
+  parsed,
+  readManifest,
+  SCHEDULED,
+  stampOf,
+  surplusOf,
+} from './backup-parts.js';
 import {
   type BackupState,
   BackupTarget,

@@ -1,6 +1,18 @@
 import 'reflect-metadata';
 import { IsIn, IsOptional, IsUrl, Matches, MaxLength, MinLength } from 'class-validator';
-import { BackupPlace, CallbackAddress, Env, IsFutureCron, IssuerAddress, MailSender, originOf, ServerUrl, SmtpUrl, TrustedOrigins, WholeNumber } from './validators.js';
+import {
+  BackupPlace,
+  CallbackAddress,
+  Env,
+  IsFutureCron,
+  IssuerAddress,
+  MailSender,
+  originOf,
+  ServerUrl,
+  SmtpUrl,
+  TrustedOrigins,
+  WholeNumber,
+} from './validators.js';
 import { DatabaseParameters, s3Address } from './database-parameters.js';
 
 const KIB = 1024;

@@ -3,7 +3,14 @@ import { Configuration } from '../config/index.js';
 import { Log } from '../log.js';
 import { type Counter, Metrics } from '../metrics.js';
 import { MailQueue, type QueuedMail } from './mail-queue.js';
-import { isTemplate, type Message, messageOf, type Parameters, type TemplateName, TEMPLATES } from './templates.js';
+import {
+  isTemplate,
+  type Message,
+  messageOf,
+  type Parameters,
+  type TemplateName,
+  TEMPLATES,
+} from './templates.js';
 import { type SmtpResult, SmtpSender } from './smtp-sender.js';
 
 /** Connections to the mail server at a time, from this instance. */

@@ -5,7 +5,14 @@ import type { Repository } from 'typeorm';
 import { Configuration } from '../config/index.js';
 import { BEFORE_ALL_IDS, Database, type Tx } from '../database/index.js';
 import { Log } from '../log.js';
-import { blobKey, type BlobLocation, type BlobStore, BlobStores, OutcomeUnknown, type StoreLocation } from './blob-store.js';
+import {
+  blobKey,
+  type BlobLocation,
+  type BlobStore,
+  BlobStores,
+  OutcomeUnknown,
+  type StoreLocation,
+} from './blob-store.js';
 import { BlobEntity } from './storage.entities.js';
 import { moveStatements } from './blobs.queries.js';
 import { type Described, HashedBody, hasWhole } from './hashed-body.js';

@@ -8,7 +8,14 @@ import { Clock } from '../clock.js';
 import { Database, newId } from '../database/index.js';
 import { HELD_OF_STREAM, NotFound, ServiceUnavailable } from '../http/index.js';
 import { Log } from '../log.js';
-import { blobKey, type BlobLocation, BlobStores, type ByteRange, OutcomeUnknown, StoreUnavailable } from './blob-store.js';
+import {
+  blobKey,
+  type BlobLocation,
+  BlobStores,
+  type ByteRange,
+  OutcomeUnknown,
+  StoreUnavailable,
+} from './blob-store.js';
 import { BlobEntity } from './storage.entities.js';
 import { blobStatements } from './blobs.queries.js';
 import { SweepLease } from './blob-sweeper.js';

@@ -16,7 +16,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Configuration } from '../../../src/platform/config/index.js';
-import { BlobMissing, BlobStores, OutcomeUnknown, StoreUnavailable } from '../../../src/platform/storage/blob-store.js';
+import {
+  BlobMissing,
+  BlobStores,
+  OutcomeUnknown,
+  StoreUnavailable,
+} from '../../../src/platform/storage/blob-store.js';
 import { BlobEntity } from '../../../src/platform/storage/storage.entities.js';
 import { BlobSweeper } from '../../../src/platform/storage/blob-sweeper.js';
 import { Blobs } from '../../../src/platform/storage/blobs.js';

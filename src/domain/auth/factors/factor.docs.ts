@@ -1,4 +1,11 @@
-import { arrayOf, json, objectOf, oneOf, type OperationDocs, STRING } from '../../../platform/api-docs/index.js';
+import {
+  arrayOf,
+  json,
+  objectOf,
+  oneOf,
+  type OperationDocs,
+  STRING,
+} from '../../../platform/api-docs/index.js';
 import { OF_POST, refused, SESSION_COOKIE, SESSION_NEEDED, USER } from '../identity.js';
 
 const PASSWORD: OperationDocs['body'] = {

@@ -8,7 +8,15 @@ import {
   type RetentionReport,
   type ThinnedWorkspace,
 } from '../../../domain/retention/index.js';
-import { type DryRun, dryRunOption, type Report, rowCount, type Run, time, withService } from '../with-service.js';
+import {
+  type DryRun,
+  dryRunOption,
+  type Report,
+  rowCount,
+  type Run,
+  time,
+  withService,
+} from '../with-service.js';
 
 const RUNS = 30;
 

@@ -9,7 +9,18 @@ import {
   type SubscriptionStatus,
 } from '../../../domain/billing/index.js';
 import { TrustedTime } from '../../../platform/jobs/index.js';
-import { accountOf, type DryRun, dryRunOption, emailArgument, knownEmail, nowOption, type Report, type Run, time, withService } from '../with-service.js';
+import {
+  accountOf,
+  type DryRun,
+  dryRunOption,
+  emailArgument,
+  knownEmail,
+  nowOption,
+  type Report,
+  type Run,
+  time,
+  withService,
+} from '../with-service.js';
 import { previewWebhook, sendWebhook } from './mail-commands.js';
 
 interface GrantOptions extends DryRun {

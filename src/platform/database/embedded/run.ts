@@ -3,7 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { diskFull, OperatorError } from '../../config/index.js';
 import { ask, createDatabase } from './connection-target.js';
 import { type DataDirectory, type FileLock, tryLockFile } from './data-directory.js';
-import { CLEAN_END_WITHIN_MS, Postmaster, quitLeftBehind, removeDeadSignature, runningServerPid, type ServerExit, stopLeftBehind } from './previous-run.js';
+import {
+  CLEAN_END_WITHIN_MS,
+  Postmaster,
+  quitLeftBehind,
+  removeDeadSignature,
+  runningServerPid,
+  type ServerExit,
+  stopLeftBehind,
+} from './previous-run.js';
 import type { Server } from './server.js';
 import type { Log } from './socket-directory.js';
 
