@@ -3,7 +3,7 @@ import { getRepositoryToken } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { AccessToken } from '../../src/domain/auth/auth.entities.js';
 import { Device } from '../../src/domain/devices/devices.service.js';
-import { WorkspaceEntity } from '../../src/domain/workspaces/workspaces-of-user.js';
+import { WorkspaceEntity } from '../../src/domain/workspaces/workspace.entity.js';
 import { startService, type TestService, type TestUser } from '../kit/index.js';
 import { headOf, openSocket } from '../kit/raw-http.js';
 import { threadMs } from '../kit/thread-time.js';

@@ -47,7 +47,7 @@ export const KEY_SLOT_MUTANTS = [
   {
     name: 'key slots written without the lock',
     promise: 'Two devices that delete each other’s key slots leave one.',
-    file: 'src/domain/workspaces/workspaces-of-user.ts',
+    file: 'src/domain/workspaces/workspaces.queries.ts',
     find: 'FROM {workspaces} WHERE id = $1 FOR NO KEY UPDATE`',
     replace: 'FROM {workspaces} WHERE id = $1`',
     tests: [[SLOTS, 'never delete the last slot|never exceed the caps']],

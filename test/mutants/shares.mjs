@@ -157,7 +157,7 @@ export const SHARES_MUTANTS = [
   {
     name: 'deleted workspaces taken up in their order',
     promise: PROMISE,
-    file: 'src/domain/workspaces/workspaces-of-user.ts',
+    file: 'src/domain/workspaces/workspaces.queries.ts',
     find: 'ORDER BY place, deleted_at LIMIT $1',
     replace: 'ORDER BY deleted_at LIMIT $1',
     tests: [[SHARES, 'the emptying of deleted workspaces']],

@@ -6,7 +6,8 @@ import { Queues } from '../../platform/limits/index.js';
 import { AuthModule } from '../auth/index.js';
 import { BillingModule } from '../billing/index.js';
 import { WorkspaceDeletion, WorkspacePurge } from './workspace-purge.js';
-import { WorkspaceEntity, WorkspacesOfUser } from './workspaces-of-user.js';
+import { WorkspaceEntity } from './workspace.entity.js';
+import { WorkspacesOfUser } from './workspaces-of-user.js';
 import { WorkspacesController } from './workspaces.controller.js';
 import { Workspaces } from './workspaces.service.js';
 
@@ -18,7 +19,8 @@ export {
   VerifyPasswordRequest,
   Workspaces,
 } from './workspaces.service.js';
-export { WorkspaceEntity, WorkspacesOfUser } from './workspaces-of-user.js';
+export { WorkspaceEntity } from './workspace.entity.js';
+export { WorkspacesOfUser } from './workspaces-of-user.js';
 export { ASSETS, CHANGES, type Committed, type LoggedChange, WORKSPACE_DELETED } from './topics.js';
 
 @Module({

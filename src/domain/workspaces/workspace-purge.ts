@@ -15,7 +15,8 @@ import { Log, requestScope } from '../../platform/log.js';
 import { BlobSweeper } from '../../platform/storage/index.js';
 import { type Acting, AuditLog } from '../auth/audit/index.js';
 import { WORKSPACE_DELETED } from './topics.js';
-import { deletionStatements, purgeStatements, WorkspaceEntity } from './workspaces-of-user.js';
+import { WorkspaceEntity } from './workspace.entity.js';
+import { deletionStatements, purgeStatements } from './workspaces.queries.js';
 
 /** A deleted workspace whose data is to be purged. */
 export interface DeletedWorkspace {

@@ -1,75 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import {
-  Column,
-  Entity,
-  type FindOptionsWhere,
-  In,
-  IsNull,
-  MoreThan,
-  PrimaryColumn,
-  Repository,
-} from 'typeorm';
+import { type FindOptionsWhere, In, IsNull, MoreThan, Repository } from 'typeorm';
 import type { Principal } from '../../access/index.js';
 import { Clock } from '../../platform/clock.js';
-import { BEFORE_ALL_IDS, Database, newId, pagesById, statement } from '../../platform/database/index.js';
+import { BEFORE_ALL_IDS, Database, newId, pagesById } from '../../platform/database/index.js';
 import { Conflict } from '../../platform/http/index.js';
 import { lockOwnUser } from '../auth/index.js';
-
-@Entity('workspaces')
-export class WorkspaceEntity {
-  @PrimaryColumn('uuid')
-  id: string;
-
-  /** Null once the owner's account has been deleted, and the workspace with it (constraint workspaces_owner). */
-  @Column('uuid', { nullable: true })
-  userId: string | null;
-
-  @Column('text')
-  name: string;
-
-  @Column('text', { nullable: true })
-  encryptionSalt: string | null;
-
-  @Column('text', { nullable: true })
-  verificationHash: string | null;
-
-  @Column('text', { nullable: true })
-  verificationSalt: string | null;
-
-  /** Of the last change in the log. */
-  @Column('bigint')
-  headCursor: number;
-
-  @Column('bigint')
-  liveFiles: number;
-
-  /** Null until the log has been compacted. */
-  @Column('bigint', { nullable: true })
-  compactionFloor: number | null;
-
-  @Column('timestamptz')
-  createdAt: Date;
-
-  @Column('timestamptz')
-  updatedAt: Date;
-
-  @Column('timestamptz', { nullable: true })
-  deletedAt: Date | null;
-
-  @Column('bigint')
-  assetsRevision: number;
-
-  @Column('bigint')
-  documentBytes: number;
-}
-
-/** A workspace that is not deleted. */
-export type LiveWorkspace = WorkspaceEntity & { readonly userId: string };
-
-export function isLive(workspace: WorkspaceEntity | null): workspace is LiveWorkspace {
-  return workspace !== null && workspace.deletedAt === null && workspace.userId !== null;
-}
+import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
 
 const PAGE = 500;
 
@@ -157,58 +94,3 @@ export class WorkspacesOfUser {
     return (await this.workspaces.find(found)).filter(isLive);
   }
 }
-
-const LOCKED =
-  'user_id AS "userId", name, verification_hash AS "verificationHash", deleted_at IS NOT NULL AS "isDeleted"';
-
-export const lockStatements = {
-  lock: statement('workspaces.lock', `SELECT ${LOCKED} FROM {workspaces} WHERE id = $1 FOR NO KEY UPDATE`, {
-    // A shard that moves loses the lock of a SELECT.
-    onNodes: `UPDATE {workspaces} SET updated_at = updated_at WHERE id = $1 RETURNING ${LOCKED}`,
-  }),
-};
-
-export const deletionStatements = {
-  /**
-   * Marks all live workspaces of a user as deleted and removes their owner; the purge deletes the data. Locks the rows in the order
-   * of their ids, so that two such requests cannot deadlock; waits for writes in progress.
-   */
-  deleteAllOfUser: statement(
-    'workspaces.delete_all_of_user',
-    `WITH locked AS (
-     SELECT id FROM {workspaces} WHERE user_id = $1 AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE
-   )
-   UPDATE {workspaces} w SET deleted_at = $2, user_id = NULL FROM locked WHERE w.id = locked.id
-   RETURNING w.id, w.user_id AS "userId"`,
-    {
-      // Rows cannot be locked on several nodes in an order: the engine finds deadlocks. Without a foreign key to the user, those
-      // that were marked before lose their owner here.
-      onNodes: `UPDATE {workspaces} SET deleted_at = coalesce(deleted_at, $2), user_id = NULL WHERE user_id = $1
-     RETURNING id, user_id AS "userId"`,
-    },
-  ),
-};
-
-export const purgeStatements = {
-  /** The oldest of each user first, so that the thousands of one user do not hide the few of another. */
-  deleted: statement(
-    'workspaces.deleted',
-    `SELECT id, "userId" FROM (
-     SELECT id, user_id AS "userId", deleted_at, row_number() OVER (PARTITION BY user_id ORDER BY deleted_at) AS place
-     FROM {workspaces} WHERE deleted_at IS NOT NULL
-   ) d ORDER BY place, deleted_at LIMIT $1`,
-  ),
-
-  /** What is inserted for a workspace locks its row first: nothing is, from here to the end of the transaction. */
-  lockRow: statement(
-    'workspaces.lock_deleted',
-    'SELECT id FROM {workspaces} WHERE id = $1 AND deleted_at IS NOT NULL FOR UPDATE',
-  ),
-
-  /** Run it after `lockRow`. No foreign key holds these rows. */
-  removeRow: statement(
-    'workspaces.remove_row',
-    `DELETE FROM {workspaces} WHERE id = $1 AND deleted_at IS NOT NULL
-     ${['blobs', 'files', 'versions', 'changes'].map((table) => `AND NOT EXISTS (SELECT 1 FROM {${table}} WHERE workspace_id = $1)`).join(' ')}`,
-  ),
-};

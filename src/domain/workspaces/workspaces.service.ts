@@ -11,7 +11,8 @@ import { RateLimiter } from '../../platform/limits/index.js';
 import type { Acting } from '../auth/audit/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { WorkspaceDeletion } from './workspace-purge.js';
-import { isLive, type LiveWorkspace, lockStatements, WorkspaceEntity } from './workspaces-of-user.js';
+import { isLive, type LiveWorkspace, WorkspaceEntity } from './workspace.entity.js';
+import { lockStatements } from './workspaces.queries.js';
 
 const HEX_32_BYTES = /^[0-9a-f]{64}$/i;
 
