@@ -5,16 +5,20 @@ import { pathToFileURL } from 'node:url';
 const ROOT = join(import.meta.dirname, '..', '..');
 const TABLE = pathToFileURL(join(ROOT, 'test', 'mutants', 'index.mjs')).href;
 
-interface Edit {
-  readonly file: string;
+interface Planted {
+  readonly unit: string;
   readonly find: string;
   readonly replace: string;
 }
 
-interface Mutant extends Edit {
+interface Edit extends Planted {
+  readonly file: string;
+}
+
+interface Mutant extends Planted {
   readonly name: string;
   readonly promise: string;
-  readonly also?: readonly Partial<Edit>[];
+  readonly also?: readonly Partial<Planted>[];
   readonly tests: readonly (readonly [spec: string, pattern?: string])[];
 }
 
@@ -33,7 +37,7 @@ describe('the faults of `npm run mutants`', () => {
     expect(MUTANTS.filter(({ promise }) => !/^[A-Z].*\.$/.test(promise))).toEqual([]);
   });
 
-  it('are listed in a table, each with its files, its promise and the tests that notice', () => {
+  it('are listed in a table, each with its units, its promise and the tests that notice', () => {
     const [head, rule, ...rows] = tableOf(MUTANTS)
       .split('\n')
       .map((line) => /^\| (.+) \|$/.exec(line)?.[1]?.split(' | '));
@@ -42,8 +46,8 @@ describe('the faults of `npm run mutants`', () => {
     expect(rows.map((cells) => [cells?.length, cells?.[0], cells?.[2]])).toEqual(
       MUTANTS.map(({ name, promise }) => [4, name, promise]),
     );
-    for (const [index, { file, tests }] of MUTANTS.entries()) {
-      expect(rows[index]?.[1]).toContain(`\`${file}\``);
+    for (const [index, { unit, tests }] of MUTANTS.entries()) {
+      expect(rows[index]?.[1]).toContain(`\`${unit}\``);
       for (const [spec] of tests)
         expect(rows[index]?.[3]).toContain(spec.replace(/^test\/|\.spec\.ts$/g, ''));
     }
@@ -74,4 +78,22 @@ describe('the faults of `npm run mutants`', () => {
       for (const [spec, pattern = ''] of tests) expect(read(spec)).toMatch(new RegExp(pattern));
     },
   );
+});
+
+describe('the unit of a fault', () => {
+  const edit = (unit: string, find = '') =>
+    editsOf({ name: '', promise: '', unit, find, replace: '', tests: [] })[0] as Edit;
+
+  it('is found by its name', () => {
+    expect(edit('Pages.pull').file).toBe('src/domain/sync/pages.service.ts');
+    expect(edit('sql:put_documents').file).toBe('src/domain/files/put-documents.sql');
+    expect(edit('folder/plan#plan').file).toBe('client/src/folder/plan.ts');
+  });
+
+  it('is refused in a sentence unless there is one of this name, with the text once', () => {
+    expect(() => edit('Pages.nowhere')).toThrow('no file in src or client/src declares Pages.nowhere');
+    expect(() => edit('addressIn')).toThrow('addressIn is ambiguous: src/');
+    const first = edit('Pages.pull', 'first');
+    expect(() => edited(read(first.file), first)).toThrow(/^"first" occurs \d+ times in Pages\.pull$/);
+  });
 });
