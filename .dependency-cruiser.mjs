@@ -5,7 +5,7 @@ const CRYPTOGRAPHY = '^src/domain/automation/(vault|key-slot)-crypto\\.ts$';
  * The rooms of `src`, and the modules in each: imports run one way, so each sees those before it in this list and nothing after
  * it. A module in the folder of another one (`auth/audit`) has an entry of its own.
  */
-const LAYERS = [
+export const LAYERS = [
   // Technology that knows no word of the domain.
   ['platform/config/'],
   ['platform/(?!config/)'],
@@ -41,7 +41,7 @@ const LAYERS = [
 ];
 
 /** Modules in the folder of another one that have an entry of their own. */
-const INNER = [
+export const INNER = [
   'accounts/export',
   'accounts/notices',
   'assets/usage',
@@ -90,6 +90,16 @@ export default {
       from: { path: '^src/', pathNot: `^src/domain/${name}/` },
       to: { path: `^src/domain/${name}/.+`, pathNot: `^src/domain/${name}/index\\.ts$` },
     })),
+    {
+      name: 'enter-a-module-through-its-index-too',
+      comment: 'The same for files that stand in a room by themselves.',
+      severity: 'error',
+      from: { path: '^src/(access/|platform/[^/]+\\.ts$)' },
+      to: {
+        path: '^src/(platform|domain|web|operations)/[^/]+/.+',
+        pathNot: ['^src/[^/]+/[^/]+/index\\.ts$'],
+      },
+    },
     {
       name: 'enter-access-through-its-index',
       severity: 'error',

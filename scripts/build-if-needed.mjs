@@ -33,7 +33,7 @@ if (canBuild && !isImage && !isBundled) {
   run('scripts/bundle.mjs');
 }
 
-/** NODE_ENV=production omits development dependencies. An existing build is sufficient then. */
+/** With NODE_ENV=production there are no development dependencies; an existing build is sufficient then. */
 function refuse() {
   console.error(
     'The service is not built, and its build tools are not installed: run `npm ci --include=dev`, then start again.',

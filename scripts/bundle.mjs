@@ -1,5 +1,5 @@
-// Builds dist/service from the compiler's output: the service and its admin command in a few files, with their
-// libraries. These load in less than half the time: docs/adr/0026-run-the-service-from-a-bundle.md.
+// Builds dist/service from the compiler's output: the service, its admin command and their libraries in a few files. They
+// load in less than half the time: docs/adr/0026-run-the-service-from-a-bundle.md.
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -7,13 +7,10 @@ import { rolldown } from 'rolldown';
 const dist = join(import.meta.dirname, '..', 'dist');
 const target = join(dist, 'service');
 
-/**
- * Other packages require the first three at run time: bundling them would load them twice. The fourth reads its
- * package.json.
- */
+/** Other packages require the first three at run time, so bundling would load them twice. The fourth reads its package.json. */
 const LOADED_AS_THEY_ARE = ['pg', 'pg-protocol', 'typeorm', 'ioredis'];
 
-/** Nest tries to load these if they are installed. */
+/** Nest loads these if they are installed. */
 const NOT_USED = [
   '@fastify/multipart',
   '@fastify/static',
@@ -34,11 +31,11 @@ const bundle = await rolldown({
   platform: 'node',
   external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
   onLog: (level, { message }) => {
-    if (level === 'warn') throw new Error(message); // such as for an unresolved import
+    if (level === 'warn') throw new Error(message); // for example an unresolved import
   },
 });
 await rm(target, { recursive: true, force: true });
-// V8 keeps the source of each file, with two bytes per character as soon as one is beyond Latin-1.
+// V8 keeps the source of each file, with two bytes per character if any character is beyond Latin-1.
 await bundle.write({ dir: target, keepNames: true, sourcemap: true, charset: 'ascii', comments: false });
 await cp(join(dist, 'src/domain/files/put-documents.sql'), join(target, 'put-documents.sql'));
 await cp(join(dist, 'src/web/layout/assets'), join(target, 'assets'), { recursive: true });

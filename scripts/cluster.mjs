@@ -21,11 +21,11 @@ import { testServers } from './unpacked-servers.mjs';
 const ROOT = join(import.meta.dirname, '..');
 const INSTANCES = Number(process.argv[2] ?? 2);
 
-/** What to stop, most recently started first. */
+/** Functions that stop what was started, in order of starting. */
 const started = [];
 let ending;
 
-/** @param status of this process. Anything started during the shutdown is stopped by its starter. */
+/** @param status exit status of this process. Whatever is started during the shutdown is stopped by its starter. */
 function end(status) {
   ending ??= (async () => {
     for (const stop of started.reverse()) await stop();
@@ -65,7 +65,7 @@ async function startCluster() {
     DATA_DIR: join(home, 'data'),
   };
   await mkdir(env.DATA_DIR);
-  // Concurrently, on an empty database: the instances coordinate the setup themselves.
+  // Concurrently, on an empty database: the instances coordinate the set-up themselves.
   const pids = await Promise.all(ports.map((port) => startInstance({ ...env, PORT: String(port) })));
   await startProxy(join(home, 'nginx'), first, ports);
   const instances = ports.map((port, index) => ({ url: `http://127.0.0.1:${port}`, pid: pids[index] }));
@@ -113,7 +113,7 @@ async function startProxy(directory, port, instancePorts) {
   await answers(`http://127.0.0.1:${port}/health`, child);
 }
 
-/** A whole configuration around the parts in ops/nginx, which stand in /etc/nginx otherwise. */
+/** A complete configuration around the files in ops/nginx, which Debian's nginx.conf includes otherwise. */
 async function nginxConfig(port, instancePorts) {
   const nginx = join(ROOT, 'ops', 'nginx');
   const upstreams = instancePorts.map((instance) => `server 127.0.0.1:${instance};`);

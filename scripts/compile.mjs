@@ -1,5 +1,5 @@
-// Compiles the TypeScript sources to dist/, and copies what stands beside them. Types are not checked: `npm run lint` does.
-import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+// Compiles the TypeScript sources to dist/ and copies the other files beside them. Does not check types: `npm run lint` does.
+import { copyFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { transformFile } from '@swc/core';
 import { swcOptions } from './swc-options.cjs';
@@ -10,11 +10,17 @@ const dist = join(root, 'dist');
 const SOURCES = ['src', 'client/src', 'examples', 'bench'];
 const COPIED = /\.sql$|^src\/web\/layout\/assets\//;
 
+/** Its time is that of the oldest source that may have been read: a source that is saved meanwhile is newer. */
+const MARKER = join(dist, '.compiled');
+
+const begun = new Date();
 const files = (await Promise.all(SOURCES.map(filesIn))).flat();
+await rm(MARKER, { force: true });
 await Promise.all(SOURCES.map((folder) => rm(join(dist, folder), { recursive: true, force: true })));
 for (const folder of new Set(files.map(dirname))) await mkdir(join(dist, folder), { recursive: true });
 await Promise.all(files.map((file) => (COPIED.test(file) ? copy(file) : compile(file))));
-await writeFile(join(dist, '.compiled'), ''); // written last: an interrupted build is repeated
+await writeFile(MARKER, ''); // written last: an interrupted build is repeated
+await utimes(MARKER, begun, begun);
 
 /** @returns paths from the root */
 async function filesIn(folder) {

@@ -1,6 +1,5 @@
-// `npm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`: runs the crash test (test/invariants/crash.spec.ts)
-// for any number of rounds. Prints one line per round, and finally what was acknowledged, lost track of and found
-// again.
+// `npm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`: runs the crash test (test/invariants/crash.spec.ts) for
+// any number of rounds. Prints one line per round, and the totals of acknowledged, unknown and recovered changes.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,32 +1,53 @@
-// Runs the service, and builds and starts it again after each change of a source: `npm run dev`.
+// Builds and runs the service, and does so again after each change of a source: `npm run dev`.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { watch } from 'node:fs';
 import { join } from 'node:path';
-import { watch } from 'chokidar';
 
 const QUIET_MS = 200;
 const root = join(import.meta.dirname, '..');
-let service;
+
+let child;
+let isStale = true;
+let isOver = false;
+let wake = () => undefined;
+
 let timer;
-
-watch(join(root, 'src'), { ignoreInitial: true }).on('all', () => {
+watch(join(root, 'src'), { recursive: true }, () => {
   clearTimeout(timer);
-  timer = setTimeout(() => void restart(), QUIET_MS);
+  timer = setTimeout(() => {
+    isStale = true;
+    end('SIGTERM');
+    wake();
+  }, QUIET_MS);
 });
-await restart();
-
-async function restart() {
-  const previous = service;
-  if (previous?.exitCode === null) {
-    previous.kill();
-    await once(previous, 'exit');
-  }
-  if (service !== previous) return; // another change was faster
-  service = spawn(process.execPath, [join(root, 'scripts/start.mjs')], { cwd: root, stdio: 'inherit' });
-}
 
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => {
-    service.kill(signal);
-    service.once('exit', (code) => process.exit(code ?? 0));
+    isOver = true;
+    end(signal);
+    wake();
   });
+
+// One after the other: two builds at once would overwrite each other's output.
+while (!isOver) {
+  if (isStale) {
+    isStale = false;
+    const isBuilt = (await run('scripts/compile.mjs')) === 0 && (await run('scripts/bundle.mjs')) === 0;
+    if (isBuilt && !isStale && !isOver) await run('dist/service/main.js');
+  } else {
+    await new Promise((resolve) => (wake = resolve)); // the build failed, or the service has ended
+  }
+}
+process.exit();
+
+/** @returns the exit code; null after a signal */
+async function run(script) {
+  child = spawn(process.execPath, [join(root, script)], { cwd: root, stdio: 'inherit' });
+  const [code] = await once(child, 'exit');
+  return code;
+}
+
+function end(signal) {
+  if (child && child.exitCode === null && child.signalCode === null) child.kill(signal);
+}

@@ -1,6 +1,4 @@
-// The node of one workspace, for scripts/engine-statements.mjs.
-
-/** @returns what prepares statements on the tables of the workspace's shard, as the service does */
+/** @returns `errorOf`, which prepares a statement on the workspace's shard as the service does, and `end` */
 export async function onlyNode(coordinator, url, workspaceId) {
   const { Shards } = await import('../dist/src/platform/database/distribution/shards.js');
   const { NodePools } = await import('../dist/src/platform/database/distribution/node-pools.js');

@@ -1,6 +1,6 @@
-// Tries every statement of the service that names a distributed table on a database that `npm run distribute` has distributed, and writes what became of
-// each to test/contract/engine-statements.json: `npm run engine-statements -- --database-url URL`. A statement is
-// explained and executed with made-up values, and rolled back.
+// Tries every statement of the service that names a distributed table, on a database that `npm run distribute` has
+// distributed, and writes the results to test/contract/engine-statements.json: `npm run engine-statements -- --database-url
+// URL`. Each statement is explained, executed with made-up values, and rolled back.
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -24,7 +24,7 @@ const { onlyNode } = await import('./engine-node.mjs');
 
 const WORKSPACE = '01900000-0000-7000-8000-000000000001';
 
-/** A value of each type as SQL; the same workspace everywhere, as in a request. */
+/** An SQL value of a type. The workspace is always the same, as in a request. */
 function valueOf(type) {
   if (type.endsWith('[]')) return `ARRAY[${valueOf(type.slice(0, -2))}]::${type}`;
   const text = { uuid: WORKSPACE, bytea: '\\x00', json: '{}', jsonb: '{}', boolean: 'true', text: 'x' }[type];
@@ -33,14 +33,14 @@ function valueOf(type) {
 }
 
 /**
- * Such as a violated constraint: it comes from the values, and the engine has executed the statement. Not text in another encoding:
- * that is what an engine says that reads its own intermediate results wrongly.
+ * Errors of the values, such as a violated constraint: the engine has executed the statement. Excludes 22021, invalid
+ * encoding, which an engine reports when it misreads its own intermediate results.
  */
 const OF_VALUES = /^(22(?!021)|23)/;
 
 const textOf = ({ message, detail }) => [message, detail].filter(Boolean).join(': ');
 
-/** @returns how many nodes the statement runs on: `none` of the distributed tables is in it, `one`, `all`, or `unknown` */
+/** @returns how many nodes the statement runs on: `none` (it has no distributed table), `one`, `all` or `unknown` */
 async function nodesOf(client, call) {
   await client.query('SAVEPOINT explained');
   const plan = await client.query(`EXPLAIN (COSTS off) EXECUTE ${call}`).catch(() => undefined);
@@ -84,7 +84,7 @@ const results = await withService(async (service) => {
   const distributed = new RegExp(
     `\\b(?:${DISTRIBUTED_TABLES.map(({ table }) => table).join('|')}|put_\\w+|shared_commits)\\b`,
   );
-  // The engine passes statements of the coordinator's own tables on to PostgreSQL as they are.
+  // The engine passes statements on the coordinator's own tables to PostgreSQL unchanged.
   const statements = knownStatements().filter(({ text }) => distributed.test(text));
   for (const statement of statements.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name, onNodes, isOfWorkspace } = statement;

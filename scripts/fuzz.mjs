@@ -1,7 +1,7 @@
 // Sends the service malformed and unexpected requests: `npm run fuzz -- --requests 100000 --seed 7`.
 //
-// The requests depend only on the seed, which is random by default and printed. Prints how often each operation gave
-// each answer, and a shell command for every answer that violates the contract. Exits with 1 if there is one.
+// The requests depend only on the seed, which is random by default and printed. Prints how often each operation gave each
+// answer, and a shell command for every answer that violates the contract. Exits with 1 if there is one.
 import './build-if-needed.mjs';
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';

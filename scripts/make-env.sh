@@ -9,7 +9,7 @@
 #   --directory DIRECTORY     where to write, by default the directory of docker-compose.yml
 #
 # Refuses to overwrite .env, and keeps every secret that exists: without its files, a stack cannot read its own data.
-# Containers read the secrets as other users, so these files are world-readable, in a directory that only you can enter.
+# Containers read the secrets as other users, so the files are world-readable, in a directory that only you can enter.
 set -euo pipefail
 
 usage() {
@@ -50,7 +50,7 @@ chmod 700 secrets
 
 random() { head -c "$1" /dev/urandom | od -An -v -tx1 | tr -d ' \n'; }
 
-# The name appears with its whole content, and never replaces a file: of two runs at once, the first one wins.
+# The name appears together with its content, and never replaces a file: of two concurrent runs, the first one wins.
 keep() { # NAME TEXT
   local draft=secrets/.$1.$$
   [ ! -e "secrets/$1" ] || return 0
@@ -86,7 +86,7 @@ settings() {
     S3_ACCESS_KEY_FILE=/run/secrets/s3_access_key S3_SECRET_KEY_FILE=/run/secrets/s3_secret_key
 }
 
-# The last step, so that a run that was interrupted can be repeated.
+# The last step, so that an interrupted run can be repeated.
 draft=.env.$$
 trap 'rm -f "$draft"' EXIT
 (umask 077 && settings >"$draft")

@@ -1,6 +1,6 @@
-// Runs the model test for a given number of runs: `npm run model -- --runs 20000 --seed 7`, after a build. Exits with
-// 1 when the service's answer differs from the model's, and prints the shortest failing sequence and how to replay
-// it. `--keys`: sequences of the client that changes the key slots of a vault instead.
+// Runs the model test for a given number of runs: `npm run model -- --runs 20000 --seed 7`, after a build. Exits with 1
+// when the service's answer differs from the model's, and prints the shortest failing sequence and how to replay it.
+// `--keys`: tests the client that changes the key slots of a vault instead.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '20000' },
     seed: { type: 'string', default: String(Math.trunc(Math.random() * 2 ** 30)) },
-    // The path printed for a failing sequence: only that sequence is run.
+    // The path that a failing sequence prints: only that sequence is run.
     path: { type: 'string' },
     'replay-path': { type: 'string' },
     keys: { type: 'boolean', default: false },

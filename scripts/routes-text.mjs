@@ -1,4 +1,4 @@
-// The page docs/reference/routes.md from the API document and that of the pages: a table of routes per tag.
+// The page docs/reference/routes.md, from the documents of the API and of the pages: one table of routes per tag.
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

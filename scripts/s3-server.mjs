@@ -11,7 +11,7 @@ const PORTS = 10;
 const ATTEMPTS = 3;
 
 /**
- * @param home a directory with a short path, in which the server creates its own. It exits when its standard input
+ * @param home a directory with a short path, in which the server creates its own. The server exits when its standard input
  * ends.
  */
 export async function startS3Server(home) {
@@ -21,7 +21,7 @@ export async function startS3Server(home) {
     try {
       return await startOnce(home);
     } catch (error) {
-      if (attempt === ATTEMPTS) throw error; // retry: another program may have taken a port
+      if (attempt === ATTEMPTS) throw error; // another program may have taken a port
     }
   }
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# An S3 server for tests: Ceph's gateway with one monitor and one in-memory store, on the loopback interface; its data is
-# lost when it exits. scripts/test-servers.sh has unpacked the programs; PATH and LD_LIBRARY_PATH point to them.
+# An S3 server for tests: Ceph's gateway with one monitor and one in-memory store, on the loopback interface. Its data is
+# lost when it exits. PATH and LD_LIBRARY_PATH point to the programs that scripts/test-servers.sh has unpacked.
 #
 #   scripts/s3-server.sh DIRECTORY PORT ACCESS_KEY SECRET_KEY
 #
 # DIRECTORY must be empty and its path short, because it contains sockets. Uses PORT (S3) and the nine ports above it.
 # Prints "ready" when the gateway responds. Reads commands: "kill" kills the gateway like a crash ("killed"), "start"
-# restarts it ("ready"). Exits, with everything that it has started, when its standard input ends.
+# restarts it ("ready"). Exits with everything that it has started when its standard input ends.
 set -euo pipefail
 
 dir=$1 port=$2 access_key=$3 secret_key=$4
@@ -113,7 +113,7 @@ start_gateway() {
   echo ready
 }
 
-# For half a minute, Ceph still waits for answers of a killed gateway, which delays every new bucket.
+# Ceph waits half a minute for answers of a killed gateway, which would delay every new bucket.
 forget_gateway() {
   local watcher
   for watcher in $(rados -p default.rgw.control listwatchers notify.0 | sed -n 's/^watcher=\([^ ]*\) .*/\1/p'); do

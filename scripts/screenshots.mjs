@@ -1,6 +1,6 @@
-// Retakes docs/screenshots: `npm run screenshots`. The tour in test/browser walks through every page of a real service in
-// Chromium and takes them; the picture of the demo is its output as in a terminal. Nothing is replaced when a step fails.
-// Needs chromium as the tests do; the picture of the demo is kept unless Debian's is installed, or CHROMIUM=/path/to/it.
+// Retakes docs/screenshots: `npm run screenshots`. The tour in test/browser visits every page of a real service in Chromium
+// and takes the pictures; the picture of the demo shows its output in a terminal. Nothing is replaced when a step fails.
+// Needs Chromium like the tests; retakes the picture of the demo only with Debian's Chromium or CHROMIUM=/path/to/it.
 import './build-if-needed.mjs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,10 +18,10 @@ const JEST = [
   '--maxWorkers=1',
 ];
 
-/** Those with a script: without one nothing is inspected. */
+/** The tours with JavaScript; a tour without it takes no pictures. */
 const TOURS = ['browser/tour', '--testNamePattern=^the tour (?!without script)'];
 
-/** The output of `npm run demo` as in a terminal; a folder of this project stands in for a user's notes. */
+/** The output of `npm run demo` in a terminal. The docs folder stands in for a user's notes. */
 async function photographDemo(executablePath, directory, path) {
   const notes = join(directory, 'notes');
   await cp(join(ROOT, 'docs'), notes, { recursive: true, filter: (file) => file !== FOLDER });
@@ -57,7 +57,7 @@ try {
   const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
   const demo = join(pictures, 'demo.png');
   if (existsSync(chromiumPath)) await photographDemo(chromiumPath, directory, demo);
-  else await cp(join(FOLDER, 'demo.png'), demo); // the tests may have an unpacked one, which needs their environment
+  else await cp(join(FOLDER, 'demo.png'), demo); // an unpacked Chromium of the tests needs their environment
   const env = { ...process.env, SCREENSHOTS: pictures };
   const jest = spawn(process.execPath, [...JEST, ...TOURS], { cwd: ROOT, env, stdio: 'inherit' });
   const [status] = await once(jest, 'exit');

@@ -1,5 +1,5 @@
-// Plays long runs of the simulator of syncing devices: `npm run simulator -- --runs 20000 --seed 7`. Exits with 1 when a
-// content was lost or devices do not end alike, and prints the shortest sequence and the path to replay it.
+// Runs the simulator of syncing devices many times: `npm run simulator -- --runs 20000 --seed 7`. Exits with 1 when a
+// content was lost or devices end up different, and prints the shortest sequence and the path to replay it.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '20000' },
     seed: { type: 'string', default: String(Math.trunc(Math.random() * 2 ** 30)) },
-    // The path printed for a failing sequence: only that sequence is run.
+    // The path that a failing sequence prints: only that sequence is run.
     path: { type: 'string' },
   },
 });

@@ -1,4 +1,4 @@
-/** How TypeScript becomes JavaScript, in the build and in tests. @param path of the source file */
+/** Options that compile TypeScript, for the build and for tests. @param path of the source file */
 exports.swcOptions = (path) => ({
   filename: path,
   sourceFileName: path,

@@ -1,6 +1,6 @@
-// Runs the tests against PostgreSQL servers of several major versions: `npm run test:postgres`, after a build. By default all
-// tests against each supported version; `--majors 15,18` and patterns of specs select some. Servers of your own:
-// `TEST_DATABASE_URL=… npm test`. Exits with 1 when a test has failed on any of them.
+// Runs the tests against PostgreSQL servers of several major versions: `npm run test:postgres`, after a build. By default
+// all tests against each supported version; `--majors 15,18` and patterns of specs select some. For your own server:
+// `TEST_DATABASE_URL=… npm test`. Exits with 1 when a test fails on any version.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks the servers that some tests need (Redis, Ceph's S3 gateway and others) and a file system from Debian's packages into a separate
-# directory. The system is not changed: no root, no daemon, no account, no installed package. apt verifies the signatures.
+# Unpacks servers (Redis, Ceph's S3 gateway and others) and a file system for tests from Debian's packages into a separate
+# directory. Does not change the system: no root, daemon, account or package. apt verifies the signatures.
 #
 #   scripts/test-servers.sh          unpacks into $TEST_SERVERS_DIR, by default ~/.cache/cloud-sync-service/test-servers
 set -euo pipefail

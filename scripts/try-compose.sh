@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The whole drill on a machine with Docker and Compose 2.24 or later: secrets, start, health, a folder in sync through the
-# proxy, two instances, an instance that hangs, upgrade by replacement, backup, all containers killed, restore into a second
-# stack, the move to the next major version of PostgreSQL and back, and the end of it all.
+# A full drill on a machine with Docker and Compose 2.24 or later: secrets, start, health, a folder that syncs through the
+# proxy, two instances, a hanging instance, upgrade by replacement, backup, a kill of all containers, restore into a second
+# stack, the move to the next major version of PostgreSQL and back, and removal.
 #
 #   scripts/try-compose.sh [make-env OPTION …]     such as: --with s3 --with redis
 #
-# Needs bash, Node.js and the packages of this tree (npm ci). Uses the ports 18787 and 18788 of the loopback. Works on a
-# copy of the tree, under project names of its own, and removes its containers, volumes and files at the end, also after a
-# failure; KEEP=1 leaves them. NEXT_POSTGRES names the image of the next major version, by default postgres:18-bookworm.
-# Prints a line for each step, and "the drill passed" as the last one.
+# Needs bash, Node.js and the packages of this tree (npm ci). Uses the local ports 18787 and 18788. Works on a copy of the
+# tree with its own project names. Removes its containers, volumes and files at the end, also after a failure; KEEP=1 leaves
+# them. NEXT_POSTGRES names the image of the next major version, by default postgres:18-bookworm. Prints a line per step,
+# and "the drill passed" as the last one.
 set -euo pipefail
 unset COMPOSE_FILE COMPOSE_PROJECT_NAME
 
@@ -63,7 +63,7 @@ lay_out() { # STACK PORT OPTION…: a copy of what the compose file needs, with 
   cp -r "$tree/ops" "$home/$stack/"
   sed -E '/^    build: /d; s/^(    image: cloud-sync-service):.*/\1:try/' "$tree/docker-compose.yml" >"$home/$stack/docker-compose.yml"
   "$tree/scripts/make-env.sh" "http://localhost:$port" --directory "$home/$stack" "$@"
-  # Clients of a rate limit would wait: all of the drill comes from one address.
+  # All requests of the drill come from one address, so a rate limit would slow it down.
   echo RATE_LIMIT_PER_MINUTE=0 >>"$home/$stack/.env"
 }
 
@@ -117,7 +117,7 @@ vault=$(ask /api/v1/workspaces | field '.workspaces[0].id')
 "${sync[@]}" sync "$home/phone"
 same "$home/laptop" "$home/phone"
 
-# What is acknowledged from here on must survive everything: each round is a file, and counts when `sync` has exited 0.
+# Everything acknowledged from here on must survive. Each round writes a file, which counts once `sync` has exited with 0.
 write() { # NAME
   head -c 100000 /dev/urandom >"$home/laptop/$1"
   for _ in $(seq 60); do
@@ -146,7 +146,7 @@ for _ in $(seq 60); do # the watchdog waits for a start however long it takes
   sleep 1
 done
 before=$(docker inspect --format '{{.RestartCount}}' "$hung")
-# Process 1 is tini, its child the watchdog, and the service the child of that.
+# Process 1 is tini, its child the watchdog, and the watchdog's child the service.
 docker exec "$hung" node -e '
   const { readdirSync, readFileSync } = require("fs");
   const pid = readdirSync("/proc").find((p) => /^\d+$/.test(p) && /^node\0.*--max-semi-space-size/.test(readFileSync(`/proc/${p}/cmdline`, "utf8")) && !/watchdog/.test(readFileSync(`/proc/${p}/cmdline`, "utf8")));
@@ -202,7 +202,7 @@ services:
     image: ${NEXT_POSTGRES:-postgres:18-bookworm}
     environment: { PGDATA: /var/lib/postgresql/data/pgdata-next }
 END
-# With S3, the bucket has the id of the database that is left behind.
+# With S3, the bucket belongs to the database that is left behind.
 in_stack "$first" run --rm -T service node dist/service/admin.js backup restore /srv/backups/before-next ${adopt:+"$adopt"}
 in_stack "$first" run --rm -T service node dist/service/admin.js doctor --deep
 in_stack "$first" up --detach

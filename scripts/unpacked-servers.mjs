@@ -1,4 +1,4 @@
-// The servers that scripts/test-servers.sh has unpacked for the tests: their location and environment.
+// Location and environment of the servers that scripts/test-servers.sh has unpacked for the tests.
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

@@ -17,12 +17,12 @@ interface CpuProfile {
 
 export interface Share {
   readonly name: string;
-  /** Share of the time during which the process was busy. */
+  /** Share of the busy time of the process. */
   readonly percent: number;
   readonly microsPerOperation: number;
 }
 
-/** Where a process has spent its time, by area and by function. */
+/** Time spent by a process, by area and by function. */
 export interface Profile {
   readonly areas: Share[];
   readonly functions: Share[];
@@ -30,7 +30,7 @@ export interface Profile {
 
 /** Maps code to an area by its URL; the first match counts. */
 const AREAS: readonly (readonly [pattern: RegExp, area: string])[] = [
-  [/src\/(auth|billing|workspaces|platform\/kill-switch|platform\/limits)\//, 'guards: $1'],
+  [/src\/(access|domain\/(?:auth|billing|workspaces)|platform\/(?:kill-switch|limits))[/.]/, 'guards: $1'],
   [/src\/([a-z-]+(?:\/[a-z-]+)?)\//, 'src/$1'],
   [/node_modules\/(pg|pg-[a-z]+|postgres-[a-z]+)\//, 'pg client'],
   [/node_modules\/(typeorm)\//, 'typeorm'],

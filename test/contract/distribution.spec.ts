@@ -59,7 +59,7 @@ const LOOK_AT_ALL_NODES = {
 const ownStatements = () => knownStatements().filter(({ name }) => !name.startsWith('test.'));
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
-  path.endsWith('.ts'),
+  /\.tsx?$/.test(path),
 );
 const document = text('docs/operate/scaling.md');
 

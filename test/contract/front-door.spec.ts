@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { INNER, LAYERS } from '../../.dependency-cruiser.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
@@ -95,5 +96,26 @@ describe('.github/workflows/ci.yml', () => {
     const workflow = read('.github/workflows/ci.yml');
     expect(workflow).toContain('- run: .ci/run\n');
     expect(workflow).toContain(`image: node:${read('.nvmrc').trim()}-bookworm\n`);
+  });
+});
+
+describe('.dependency-cruiser.mjs', () => {
+  const modules = ['platform', 'domain', 'web', 'operations'].flatMap((room) =>
+    readdirSync(join(ROOT, 'src', room), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${room}/${name}/`),
+  );
+
+  it('has each module of src/ in one layer', () => {
+    const places = modules.map((path) => [
+      path,
+      LAYERS.filter((layer) => layer.some((pattern) => new RegExp(`^${pattern}`).test(path))).length,
+    ]);
+    expect(places.filter(([, count]) => count !== 1)).toEqual([]);
+  });
+
+  it('lists each module that stands in the folder of another one', () => {
+    const listed = INNER.map((path) => `src/domain/${path}/index.ts`);
+    expect(listed.filter((path) => !exists(path))).toEqual([]);
   });
 });

@@ -330,10 +330,14 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
         `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
          WHERE datname = current_database() AND locktype = 'transactionid' AND NOT granted`,
       );
-      const move = await moving();
-      await held.release();
+      let moved: Promise<void>;
+      try {
+        ({ moved } = await moving());
+      } finally {
+        await held.release();
+      }
       expect(await uploading).toEqual([{ counted: 1 }]);
-      await move.moved;
+      await moved;
       expect(await writes(FIRST)).toEqual([1, 1, 0, 0]);
     });
 

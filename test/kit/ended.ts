@@ -2,14 +2,14 @@ import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { enterEnvironment, type ProcessEnv } from './process.js';
 
-/** What a program leaves behind. */
+/** The result of a program. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Thrown where the program would exit, so that none of it runs any further. */
+/** Thrown in place of exiting, so that the program stops there. */
 class Exit extends Error {
   constructor(readonly code: number) {
     super(`exit ${code}`);
@@ -18,21 +18,21 @@ class Exit extends Error {
 
 let programs = 0;
 
-/** Runs the service's own program in this process until it is refused; one that starts is a failure. */
+/** Runs the service's main program in this process until it refuses to start. @throws when it starts */
 export async function refusedStart(env: ProcessEnv): Promise<Ended> {
   const ended = await endOf('main.ts', env, []);
   if (ended.code === 0) throw new Error('it started');
   return ended;
 }
 
-/** Runs the admin command's own program in this process: a process of its own takes a second. */
+/** Runs the admin command's main program in this process: starting a process takes a second. */
 export function adminEnded(env: ProcessEnv, ...args: string[]): Promise<Ended> {
-  return endOf('admin/main.ts', env, args);
+  return endOf('operations/admin/main.ts', env, args);
 }
 
 /**
- * Runs a program from its first line on, with an environment, arguments, output and exit code as a process has them. It
- * shares with the tests what it imports, and all else with what runs meanwhile: one at a time.
+ * Runs a program from its first line with its own environment, arguments, output and exit code. Shares its imports with the
+ * tests, and other process state with concurrent code: run one at a time.
  */
 async function endOf(program: string, env: ProcessEnv, args: string[]): Promise<Ended> {
   const { argv, exitCode } = process;
@@ -65,8 +65,8 @@ async function exitCodeOf(program: URL): Promise<number> {
 }
 
 /**
- * Takes what is printed, by the console or past it, until told to stop. Who has asked for a stream meanwhile keeps ours:
- * what a program leaves open when it ends, and logs when that is closed, nobody hears.
+ * Captures the output of the console and of the streams until `stop`. Code that took a stream meanwhile keeps ours, so
+ * later output of what a program leaves open is discarded.
  */
 function hear(): { text: { stdout: string; stderr: string }; stop: () => void } {
   const text = { stdout: '', stderr: '' };

@@ -31,7 +31,7 @@ const DIST = process.env['DIST_ROOT'] ?? join(REPOSITORY, 'dist');
 const MODULES = join(REPOSITORY, 'node_modules');
 const DATABASE = 'src/platform/database/embedded';
 /** What the database takes from the index of the configuration; the rest of it brings half of the service's libraries. */
-const CONFIGURATION = ['operator-error', 'data-dir-files', 'ownership'];
+const CONFIGURATION = ['operator-error', 'data-dir-files'];
 const FIXTURE = join(REPOSITORY, 'test/process/embedded-service.mjs');
 const IS_ROOT = process.geteuid?.() === 0;
 const DEADLINE_MS = 300_000; // of what may never come

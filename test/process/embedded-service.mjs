@@ -7,7 +7,7 @@ const [dist, command, dataDir] = process.argv.slice(2);
 const load = (file) => import(pathToFileURL(`${dist}/src/platform/database/embedded/${file}`).href);
 
 // Twenty of them start at once in one test, so each loads only what it uses.
-const module = { lock: 'directory-lock.js', name: 'file-lock.js' }[command] ?? 'index.js';
+const module = { lock: 'data-directory.js', name: 'data-directory.js' }[command] ?? 'index.js';
 const { lockDataDirectory, runningEmbeddedPostgres, startEmbeddedPostgres, tryLockName } = await load(module);
 
 const say = (event) => process.stdout.write(`${JSON.stringify(event)}\n`);

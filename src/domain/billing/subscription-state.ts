@@ -76,7 +76,7 @@ export interface SubscriptionState {
   readonly subscriptionId: string | null;
 }
 
-/** A user without a row. */
+/** The state of a user without a row. */
 export const FREE: SubscriptionState = {
   plan: 'free',
   status: 'free',
@@ -130,7 +130,7 @@ const MEANING: Readonly<Record<Cause, string>> = {
 
 const HEAD = `# Subscription states
 
-Printed from \`src/domain/billing/transitions.ts\` by \`node dist/src/domain/billing/print-states.js > docs/reference/subscription-states.md\`; a test
+Printed from \`src/domain/billing/subscription-state.ts\` by \`node dist/src/domain/billing/print-states.js > docs/reference/subscription-states.md\`; a test
 compares this page with the code. "Created or updated" stands for the events \`customer.subscription.created\` and
 \`.updated\`; the word after it is the status in the provider's object.
 `;

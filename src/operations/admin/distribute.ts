@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { configurationOfProcess, OperatorError } from '../../platform/config/index.js';
 import { UPLOAD_FUNCTIONS } from '../../domain/files/index.js';
 import { distributeDatabase } from '../../platform/database/index.js';
-import { refusePasswordIn } from './with-service.js';
+import { refusePasswordIn } from './password-in-arguments.js';
 
 const USAGE = `Usage: npm run distribute -- [--database-url URL] [--dry-run]
 

@@ -30,7 +30,7 @@ async function run(work: () => Promise<Report>): Promise<void> {
     const sentence = sentenceOf(error);
     console.error(sentence ?? error);
     if (isJson()) console.log(JSON.stringify({ error: sentence ?? 'unexpected error; see stderr' }));
-    // Ending the process also ends whatever a failed start has opened, including an embedded database.
+    // Ending the process also ends everything that a failed start has opened, including an embedded database.
     process.exit(FAILED);
   }
 }

@@ -31,22 +31,24 @@ import { type Report, withService } from './with-service.js';
 
 const LOOK_EVERY_MS = 250;
 
-/** What stays free above the reserve, as a part of it: what is written between two looks, and until the process has ended. */
+/**
+ * Required free space, as a multiple of the reserve: covers what is written between two checks and until the process has ended.
+ */
 const MARGIN = 1.5;
 
 interface Disks {
-  /** Where `work` writes. */
+  /** The directory in which `work` writes. */
   readonly path: string;
   readonly dataDir: string;
-  /** What `path` is, for people. */
+  /** Name of `path` in error messages. */
   readonly subject: string;
-  /** Free bytes on the disk of DATA_DIR below which uploads are refused; 0: none. */
+  /** Free bytes on the disk of DATA_DIR below which uploads are refused; 0: no reserve. */
   readonly reserve: number;
 }
 
 /**
- * Does `work` while the disk of DATA_DIR has room: a backup on the same disk must not make the service refuse uploads. On a disk
- * of its own it may use all there is. Danger: `work` goes on after the error; the caller must remove its files and end.
+ * Runs `work` while the disk of DATA_DIR has room: a backup on the same disk must not make the service refuse uploads. On another
+ * disk it may use all space. Danger: `work` goes on after the error; the caller must remove its files and end.
  * @throws OperatorError when the room runs out, even before it begins
  */
 export async function whileThereIsRoom<T>(disks: Disks, work: () => Promise<T>): Promise<T> {
@@ -79,7 +81,7 @@ async function expectRoom({ path, reserve, subject }: Disks): Promise<void> {
 
 type Made = Counts & Readonly<Record<'kept' | 'removed', number>>;
 
-/** What a run tells beside its counts. */
+/** Notes that a run reports besides its counts. */
 interface Notes {
   /** The names of backups of other databases. */
   left: readonly string[];
@@ -117,7 +119,7 @@ export function runScheduledBackup({ ifDue = false, adopt = false }: BackupRunOp
   );
 }
 
-/** What is removed, and when: drafts of dead runs at first, old backups last. */
+/** Removes the drafts of dead runs before making the backup, and old backups only after publishing it. */
 async function makeVerified(
   service: INestApplicationContext,
   target: BackupTarget,
@@ -131,10 +133,10 @@ async function makeVerified(
   try {
     const { manifest, fault, isCutOff } = await made(service, target, draft, scratch);
     signal.throwIfAborted(); // without the lock, another process may be at work here
-    await target.mark.expect(id); // as after the place was taken over meanwhile
+    await target.mark.expect(id); // the place may have been taken over meanwhile
     isKept = true;
     if (fault !== undefined) {
-      // A trial that was cut off fills the disk until this process ends, which must not wait for a removal.
+      // A trial that was cut off fills the disk until this process ends: do not delay that by removing anything.
       const name = isCutOff ? basename(draft) : await target.setAside(draft, stamp, spared);
       throw new OperatorError(`The backup is kept as ${name}: ${fault}`);
     }
@@ -147,7 +149,7 @@ async function makeVerified(
   }
 }
 
-/** In a directory, backup and trial share a disk. In S3, a backup is complete before its trial takes room on a disk of this machine. */
+/** In a directory, backup and trial share a disk. In S3, the trial uses a disk of this machine after the backup is complete. */
 async function made(
   service: INestApplicationContext,
   { path }: BackupTarget,
@@ -172,7 +174,7 @@ async function made(
   }
 }
 
-/** Verifies a backup. @returns why it is not known to be whole; undefined when it is */
+/** Verifies a backup. @returns its fault; undefined when it is known to be intact */
 async function faultOf(
   service: INestApplicationContext,
   draft: string,
@@ -191,7 +193,7 @@ async function faultOf(
   }
 }
 
-/** A backup that cannot be removed does not make the new one worse. */
+/** Removes old backups. A failure does not affect the new one. */
 async function prune(
   service: INestApplicationContext,
   target: BackupTarget,

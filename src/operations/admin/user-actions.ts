@@ -186,8 +186,8 @@ export function previewSuspension(email: string, isToBeSuspended: boolean): Prom
 const fieldsOf = ({ id, email }: UserEntity): { id: string; email: string } => ({ id, email });
 
 /**
- * Permanently deletes an account, as its owner can: from then on nobody can sign in to it, open sockets are closed within
- * seconds, and a running service purges the rows and blobs of its workspaces. @throws NotFound
+ * Permanently deletes an account, as its owner can: sign-in is refused from then on, open sockets are closed within seconds, and
+ * a running service purges the rows and blobs of its workspaces. @throws NotFound
  */
 export function deleteUser(email: string): Promise<Report> {
   return withService(async (service) => {
@@ -222,7 +222,7 @@ function holdingsInWords({ workspaces, documentBytes, assetBytes }: Holdings): s
   return `${all}, ${documentBytes} bytes of documents and ${assetBytes} bytes of assets`;
 }
 
-/** Makes a user an administrator, or ends that; takes effect with the user's next request. @throws NotFound */
+/** Grants or revokes administrator rights; takes effect with the user's next request. @throws NotFound */
 export function setAdministrator(email: string, isToBe: boolean): Promise<Report> {
   return withService(async (service) => {
     const { id, email: address } = await accountOf(service, email);

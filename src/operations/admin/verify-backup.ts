@@ -10,7 +10,8 @@ import {
 } from '../../platform/config/index.js';
 import { Doctor, type Finding } from '../../platform/doctor.js';
 import { type Manifest, placeOf, Restores } from '../backup/index.js';
-import { refusePasswordIn, type Report, withService } from './with-service.js';
+import { refusePasswordIn } from './password-in-arguments.js';
+import { type Report, withService } from './with-service.js';
 
 /** A summary for people. */
 export function contentsOf({ tables, blobs }: Manifest): string {
@@ -25,26 +26,28 @@ export function summaryOf({ takenAt, version, tables, blobs, gone }: Manifest): 
 }
 
 /**
- * Kinds of findings that a whole backup may have: a counter that was wrong in the service, which `doctor --fix` recounts, and rows
- * that wait for the sweeper, which does not run in a trial. They are notes; any other kind, also a new one, is a fault.
+ * Kinds of findings that an intact backup may have: a counter that was wrong in the service, which `doctor --fix` recounts, and
+ * rows that wait for the sweeper, which does not run in a trial. They are notes; any other kind, including a new one, is a fault.
  */
 const NOTED: ReadonlySet<string> = new Set(['quota drift', 'usage drift', 'not swept']);
 
-/** How many of each are printed for people. */
+/** Maximum number of findings, and of notes, that are printed for people. */
 const LINES = 20;
 
 export interface VerifyOptions {
   /** An empty database to restore into; by default a temporary embedded one. */
   readonly database?: string;
-  /** A file with its URL. */
+  /** A file that contains the URL of that database. */
   readonly databaseFile?: string;
-  /** The same for a caller in this process, where nobody sees a password. */
+  /** Like `database`, for a caller in this process, where a password is not exposed. */
   readonly trialUrl?: string | undefined;
 }
 
 /**
- * Restores a backup temporarily, with the blobs in a temporary directory, and reads every byte. Needs as much space as the backup
- * itself, in `within`. @returns its faults as `findings`, and as `notes` what else the doctor finds @throws the errors of a restore
+ * Restores a backup temporarily, with the blobs in a temporary directory, and reads every byte. Needs as much space in `within`
+ * as the backup itself.
+ * @returns the faults of the backup as `findings`, and all else that the doctor finds as `notes`
+ * @throws the errors of a restore
  */
 export async function verifyBackup(
   directory: string,
@@ -101,7 +104,7 @@ function scratchConfiguration(
   const { backupStore } = configurationOfProcess();
   return configurationOfProcess({
     ...Object.fromEntries(unset.map((name) => [name, ''])),
-    // The backup is read from where it is, also when that is the store of the blobs.
+    // The backup is read from its own place, even when that is the store of the blobs.
     BACKUP_S3_ENDPOINT: backupStore?.endpoint,
     BACKUP_S3_ACCESS_KEY: backupStore?.accessKey,
     BACKUP_S3_SECRET_KEY: backupStore?.secretKey,

@@ -70,17 +70,6 @@ export function contact(text: string): string {
   throw new InvalidArgumentError('It must be a mailto: or https: address.');
 }
 
-/**
- * The arguments of a process are visible to every user of the machine.
- * @param option the name of the option that has the URL
- * @param cure how to pass a password instead, without a full stop
- * @throws OperatorError
- */
-export function refusePasswordIn(url: string, option: string, cure: string): void {
-  if (/^[^?]*:\/\/[^/?@]*:[^/?]*@|[?&]password=/i.test(url))
-    throw new OperatorError(`A password in ${option} is visible to every user; ${cure}.`);
-}
-
 /** The result of a command: a text for people, and all other fields for `--json`. */
 export interface Report {
   readonly text: string;

@@ -21,9 +21,8 @@ const GIB = 1024 * MIB;
 
 const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
 
-/** How to reach an S3 store for backups. */
 export interface BackupStore {
-  /** Whether it has settings of its own, `BACKUP_S3_*`. */
+  /** Whether it has its own settings, `BACKUP_S3_*`. */
   readonly isOwn: boolean;
   /** An origin. */
   readonly endpoint: string;
@@ -423,12 +422,11 @@ export class Configuration {
     return this.subscriptions === 'on';
   }
 
-  /** Whether blobs are stored in S3. */
   get hasS3(): boolean {
     return this.s3Endpoint !== undefined;
   }
 
-  /** The S3 store in which backups may be: their own, or that of the blobs. */
+  /** The S3 store for backups: a separate one, or that of the blobs. */
   get backupStore(): BackupStore | undefined {
     const { backupS3Endpoint, backupS3AccessKey = '', backupS3SecretKey = '', backupS3Region } = this;
     const { s3Endpoint, s3AccessKey = '', s3SecretKey = '', s3Region } = this;
@@ -450,7 +448,7 @@ export class Configuration {
     };
   }
 
-  /** Whether scheduled backups go into the bucket of the blobs, and are lost with it. */
+  /** Whether scheduled backups go into the bucket of the blobs, and would be lost with it. */
   get hasBackupsBesideBlobs(): boolean {
     const { backupDir, backupStore, s3Endpoint, s3Bucket } = this;
     if (backupDir === undefined || backupStore === undefined || s3Endpoint === undefined) return false;
@@ -468,7 +466,6 @@ export class Configuration {
     return this.oidcIssuer !== undefined;
   }
 
-  /** Whether the service can send mail. */
   get hasMail(): boolean {
     return this.smtpUrl !== undefined && this.mailFrom !== undefined;
   }

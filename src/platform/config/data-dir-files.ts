@@ -14,17 +14,17 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { OperatorError } from './env-file.js';
+import { OperatorError } from './operator-error.js';
 
-/** A user of this machine, with its group. */
+/** A user id with its group id. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * Returns the owner for a file that root creates in a directory: the owner of the directory. Otherwise a single run as root
- * would leave files that the usual user can never read. Returns undefined when this process is not root or root owns the
+ * Returns the owner for a file that root creates in a directory: the owner of the directory. Otherwise a single run as root would
+ * leave files that the service's usual user cannot read. Returns undefined when this process is not root or root owns the
  * directory.
  */
 export async function intendedOwnerOf(directory: string): Promise<Owner | undefined> {
@@ -33,15 +33,12 @@ export async function intendedOwnerOf(directory: string): Promise<Owner | undefi
   return uid === 0 && gid === 0 ? undefined : { uid, gid };
 }
 
-/** Gives a file that root has just created to another user, if root is allowed to. */
+/** Gives a file that root has just created to another user, if the file system permits it. */
 export async function chownFile(file: FileHandle, intendedOwner: Owner | undefined): Promise<void> {
   if (intendedOwner) await file.chown(intendedOwner.uid, intendedOwner.gid).catch(unlessForbidden);
 }
 
-/**
- * Same as `chownFile`, for a directory. Does not follow symbolic links: the owner of the parent directory may have put one
- * there in the meantime.
- */
+/** Like `chownFile`, for a directory. Does not follow symbolic links, because the parent's owner may have put one there. */
 export async function chownDirectory(path: string, intendedOwner: Owner | undefined): Promise<void> {
   if (intendedOwner) await lchown(path, intendedOwner.uid, intendedOwner.gid).catch(unlessForbidden);
 }
@@ -114,9 +111,9 @@ function sentences(directory: string) {
 }
 
 /**
- * Creates a file that only its owner can read. When this resolves and the directory has been synced, the file survives a power
+ * Creates a file that only its owner can read. Once this has resolved and the directory is synced, the file survives a power
  * failure. Fails if the name exists already, even as a symbolic link.
- * @param intendedOwner new owner, set before anything is written; a file below DATA_DIR belongs to `intendedOwnerOf` its directory
+ * @param intendedOwner set before anything is written; a file below DATA_DIR belongs to `intendedOwnerOf` its directory
  */
 export async function writeDurably(
   path: string,
@@ -144,8 +141,8 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Returns a short text that is created once and never changes: the file appears complete or not at all, and if several
- * processes start at the same time, the first one wins. When this resolves, the file survives a power failure.
+ * Returns a short text that is created once and never changes: the file appears complete or not at all, and of several concurrent
+ * processes, the first one wins. Once this has resolved, the file survives a power failure.
  */
 export async function keptText(path: string, make: () => string): Promise<string> {
   const kept = await readFile(path, 'utf8').catch(() => '');
@@ -182,16 +179,16 @@ export async function keptSecret(dataDir: string, name: string): Promise<string>
   }
 }
 
-/** Files removed at the same time: few enough to leave threads for other file operations. */
+/** Concurrent removals: few enough to leave threads for other file operations. */
 const AT_A_TIME = 2;
 
 /**
- * Removes a directory with all it contains, or nothing if it does not exist. The memory it takes does not depend on the number of
- * files: `rm` keeps all names of a directory and one request for each, which is 200 MB for 300,000 files.
+ * Removes a directory and its contents, if it exists. Memory use does not depend on the number of files: `rm` keeps all names of
+ * a directory and one request for each, which is 200 MB for 300,000 files.
  */
 export async function removeTree(path: string): Promise<void> {
   await emptied(path);
-  // For what has been created meanwhile, such as by a network file system for a file that is still open.
+  // Removes files created in the meantime, such as by a network file system for a file that is still open.
   await rm(path, { recursive: true, force: true, maxRetries: 3 });
 }
 
@@ -203,7 +200,7 @@ async function emptied(path: string): Promise<void> {
     const child = join(path, entry.name);
     if (entry.isDirectory()) {
       await emptied(child);
-      await rmdir(child).catch(() => undefined); // the caller's `rm` reports what is wrong
+      await rmdir(child).catch(() => undefined); // the caller's `rm` reports the error
       continue;
     }
     const removal = unlink(child).catch(() => undefined);

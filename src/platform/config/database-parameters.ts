@@ -9,7 +9,7 @@ export function readUrl(text: string): URL | undefined {
   }
 }
 
-/** The values that the driver accepts for each parameter. It ignores any other value, or fails late. */
+/** The values that the driver accepts for each parameter. It ignores any other value, or fails only later. */
 const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words: string }>> = {
   sslmode: oneOf('disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'),
   ssl: oneOf('true', '1', '0', 'no-verify'),
@@ -23,7 +23,7 @@ const VALUES: Readonly<Record<string, { readonly pattern: RegExp; readonly words
   query_timeout: milliseconds(),
 };
 
-/** Checks that the driver can use the parameters of a `postgres://` URL. Values that only the server can judge fail at start. */
+/** Checks that the driver can use the parameters of a `postgres://` URL. Values that only the server can check fail at start. */
 export function DatabaseParameters(): PropertyDecorator {
   return ValidateBy({
     name: 'databaseParameters',
@@ -59,17 +59,17 @@ function milliseconds(): { pattern: RegExp; words: string } {
   return { pattern: /^\d{1,9}$/, words: 'a whole number of milliseconds' };
 }
 
-/** A place in an S3 store. */
+/** A bucket and key prefix in an S3 store. */
 export interface S3Address {
   readonly bucket: string;
-  /** Of the keys; without slashes at its ends, empty for the whole bucket. */
+  /** Key prefix without leading or trailing slash; empty for the whole bucket. */
   readonly prefix: string;
 }
 
 const S3_ADDRESS =
   /^s3:\/\/(?<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(?<prefix>[\w.-]+(?:\/[\w.-]+)*))?\/?$/;
 
-/** Whether a place is meant to be in an S3 store, and not a directory. */
+/** Whether a backup location refers to an S3 store instead of a directory. */
 export const isInS3 = (place: string): boolean => /^s3:/i.test(place);
 
 /** Parses `s3://bucket/prefix`. @returns undefined when it is malformed */
@@ -78,13 +78,13 @@ export function s3Address(place: string): S3Address | undefined {
   return bucket === undefined || /(?:^|\/)\.{1,2}(?:\/|$)/.test(prefix) ? undefined : { bucket, prefix };
 }
 
-/** The mail server that SMTP_URL names. */
+/** The mail server given by SMTP_URL. */
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
   /** TLS from the first byte (smtps). */
   readonly isSecure: boolean;
-  /** Mail is not sent unless the connection is encrypted, and the server's certificate is valid. */
+  /** Whether mail requires an encrypted connection and a valid server certificate. */
   readonly needsTls: boolean;
   readonly isLoopback: boolean;
   readonly credentials: { readonly user: string; readonly pass: string } | undefined;
@@ -97,8 +97,8 @@ const PORTS = new Map([
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
 /**
- * Reads SMTP_URL. A server on this machine's loopback interface may be without TLS or a valid certificate, since no one else can
- * listen there.
+ * Reads SMTP_URL. A server on this machine's loopback interface needs neither TLS nor a valid certificate, because only this
+ * machine can listen there.
  * @returns undefined for anything else than smtp:// or smtps:// with a host
  */
 export function smtpServerIn(text: string): SmtpServer | undefined {

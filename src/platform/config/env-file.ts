@@ -1,22 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { Configuration } from './configuration.js';
+import { OperatorError } from './operator-error.js';
 import { type Environment, envVariables } from './validators.js';
-
-/**
- * A fault that the operator can fix, at start or in an admin command. The message is one sentence that says what is wrong and
- * what to do; both entry points print it without a stack trace and exit with code 1.
- */
-export class OperatorError extends Error {
-  override readonly name = 'OperatorError';
-}
 
 /** Byte order mark, which editors use to mark the encoding of a text file. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
  * Decodes a file that may come from any editor, and drops a byte order mark.
- * @throws Error, to be prefixed with the file name, when the file is not UTF-8; most often UTF-16 from a Windows editor
+ * @throws Error, to be prefixed with the file name, when the file is not UTF-8; usually UTF-16 from a Windows editor
  */
 export function decodeText(bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);
@@ -43,7 +36,7 @@ const WITHOUT_VALUE = /^\s*(?:export\s+)?(\w+)\s*(?:[^\w\s=]|\s\w|$)/;
 
 /**
  * The variables in a `.env` file; empty when there is no file. A line that cannot be parsed is an error and is never skipped:
- * silently losing `SIGNUP_ENABLED=false` would open the service to everybody.
+ * silently losing `SIGNUP_ENABLED=false` would open the service to everyone.
  * @param known names to look for in lines that set nothing
  * @throws OperatorError when the file cannot be read, is not UTF-8 or has such a line
  */

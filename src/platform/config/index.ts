@@ -3,7 +3,8 @@ import { Configuration } from './configuration.js';
 
 export { type BackupStore, Configuration } from './configuration.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
-export { envExample, OperatorError } from './env-file.js';
+export { envExample } from './env-file.js';
+export { OperatorError } from './operator-error.js';
 export { VERSION, warningsAbout } from './warnings.js';
 export { isSecureAddress } from './validators.js';
 export {
@@ -29,7 +30,6 @@ export {
   writeDurably,
 } from './data-dir-files.js';
 
-/** Provides the one `Configuration` to every module. */
 @Global()
 @Module({})
 export class ConfigurationModule {

@@ -1,7 +1,8 @@
 import { validateSync } from 'class-validator';
 import { readFileSync } from 'node:fs';
 import { Configuration } from './configuration.js';
-import { decodeText, envFile, OperatorError } from './env-file.js';
+import { decodeText, envFile } from './env-file.js';
+import { OperatorError } from './operator-error.js';
 import { type Environment, type EnvVariable, envVariables } from './validators.js';
 import { isInS3 } from './database-parameters.js';
 import { isUnknown, markedVariables, unknownVariables } from './warnings.js';
@@ -58,7 +59,7 @@ export function configurationOfProcess(instead: Environment = {}): Configuration
 
 /**
  * Reads and validates the environment. An empty variable counts as unset.
- * @throws OperatorError that lists every invalid and every unknown variable at once, but never a value: it may be a secret
+ * @throws OperatorError that lists every invalid and every unknown variable at once, but no values, which may be secret
  */
 export function loadConfiguration(environment: Environment): Configuration {
   const configuration = new Configuration();
@@ -120,12 +121,12 @@ function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): s
   return [`DATABASE_POOL_SIZE must be at most ${MOST_EMBEDDED} without DATABASE_URL`];
 }
 
-/** Without passwords and without a provider, nobody could sign in. */
+/** Without passwords and without a provider, no user could sign in. */
 function withoutProvider({ oidcOnly, hasSingleSignOn }: Configuration): string[] {
   return oidcOnly && !hasSingleSignOn ? ['OIDC_ONLY=true needs OIDC_ISSUER'] : [];
 }
 
-/** The keys of one store are of no use in another. */
+/** The credentials of one store are not valid for another. */
 function withoutBackupStore({ backupDir, backupStore }: Configuration): string[] {
   if (backupDir === undefined || !isInS3(backupDir) || backupStore !== undefined) return [];
   return [
@@ -133,10 +134,10 @@ function withoutBackupStore({ backupDir, backupStore }: Configuration): string[]
   ];
 }
 
-/** Whoever has the key can sign in as anybody: it must be as hard to guess as any secret. */
+/** Anyone who has the key can sign in as any user, so it must be as hard to guess as any secret. */
 const SHORTEST_DEV_LOGIN_KEY = 32;
 
-/** Open sign-up in production must be an explicit choice: anybody could create accounts under other people's addresses. */
+/** Open sign-up in production must be an explicit choice: anyone could create accounts with other people's addresses. */
 const OPEN_SIGN_UP =
   'anyone could sign up with an unverified email address: set SMTP_URL to have addresses confirmed, set SIGNUP_ENABLED=false ' +
   'and create accounts with `admin user create`, or set EMAIL_VERIFICATION=optional to allow this';
@@ -154,7 +155,7 @@ function faultsOfProduction(configuration: Configuration): string[] {
   return faults;
 }
 
-/** Variables that only make sense together. */
+/** Variables that must be set together. */
 const TOGETHER: readonly (readonly [property: keyof Configuration, name: string])[][] = [
   [
     ['s3Endpoint', 'S3_ENDPOINT'],

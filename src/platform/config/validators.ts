@@ -2,7 +2,7 @@ import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { CronTime } from 'cron';
 import { addressIn, isInS3, readUrl, s3Address, smtpServerIn } from './database-parameters.js';
 
-/** An address that receives one-time tokens. Put it above `@IsUrl`, which is then checked first. */
+/** An address that receives one-time tokens. Place it above `@IsUrl`, which is then checked first. */
 export function CallbackAddress(): PropertyDecorator {
   return ValidateBy({
     name: 'callbackAddress',
@@ -30,8 +30,8 @@ function faultOf(args?: ValidationArguments): string | undefined {
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Whether the service may send its secret there: the connection is encrypted, or does not leave the machine. `OIDC_ISSUER` and
- * the addresses that the provider publishes must meet this.
+ * Whether the service may send its secret to this address: the connection is encrypted, or stays on this machine. Required of
+ * `OIDC_ISSUER` and of the addresses that the provider publishes.
  */
 export function isSecureAddress(address: string): boolean {
   const url = readUrl(address);
@@ -39,7 +39,6 @@ export function isSecureAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-/** The issuer of an OpenID Connect provider. */
 export function IssuerAddress(): PropertyDecorator {
   return ValidateBy({
     name: 'issuerAddress',
@@ -51,7 +50,7 @@ export function IssuerAddress(): PropertyDecorator {
   });
 }
 
-/** A directory, or a place in an S3 store. */
+/** A directory or an S3 location. */
 export function BackupPlace(): PropertyDecorator {
   return ValidateBy({
     name: 'backupPlace',
@@ -122,13 +121,13 @@ const NEVER_AN_ORIGIN = new Set([
   'wss',
 ]);
 
-/** Without path, user, wildcard or query. */
+/** Matches an origin without path, user, wildcard or query. */
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([^/?#\\\s*@]+)\/?$/i;
 const OPAQUE_HOST = /^[\x21-\x7e]+$/;
 
 /**
  * Normalizes an origin to the form that browsers send: `HTTPS://Notes.Example.org:443/` becomes `https://notes.example.org`.
- * Origins with other schemes, such as `app://obsidian.md`, stay as written.
+ * Origins with other schemes, such as `app://obsidian.md`, stay unchanged.
  * @returns undefined for an invalid origin
  */
 export function originOf(text: string): string | undefined {
@@ -139,7 +138,6 @@ export function originOf(text: string): string | undefined {
   return `${scheme}://${host}`;
 }
 
-/** For a list of origins. */
 export function TrustedOrigins(): PropertyDecorator {
   return ValidateBy(
     {
@@ -154,7 +152,7 @@ export function TrustedOrigins(): PropertyDecorator {
   );
 }
 
-/** One message states the whole requirement; `@IsInt`, `@Min` and `@Max` would report an unhelpful one for a word. */
+/** Reports the whole requirement in one message; `@IsInt`, `@Min` and `@Max` would report an unhelpful one for a word. */
 export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): PropertyDecorator {
   return ValidateBy({
     name: 'wholeNumber',
@@ -165,7 +163,7 @@ export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Propert
   });
 }
 
-/** The URL of a mail server, as `smtpServerIn` reads it. */
+/** The URL of a mail server that `smtpServerIn` can parse. */
 export function SmtpUrl(): PropertyDecorator {
   return ValidateBy({
     name: 'smtpUrl',
@@ -177,7 +175,7 @@ export function SmtpUrl(): PropertyDecorator {
   });
 }
 
-/** The sender of mail: an address, alone or after a name. */
+/** The sender of mail: an address with or without a name. */
 export function MailSender(): PropertyDecorator {
   return ValidateBy({
     name: 'mailSender',
@@ -191,7 +189,7 @@ export function MailSender(): PropertyDecorator {
 
 export type Environment = Record<string, string | undefined>;
 
-/** What `.env.example` and error messages say about one variable. */
+/** One variable, as described in `.env.example` and error messages. */
 export interface EnvVariable {
   property: string;
   name: string;

@@ -12,7 +12,7 @@ interface AuditOptions {
   readonly limit: number;
 }
 
-/** `audit`. */
+/** Adds `audit`. */
 export function addAudit(program: Command, run: Run): void {
   program
     .command('audit')
@@ -47,7 +47,7 @@ function listEvents({ user, before, limit }: AuditOptions): Promise<Report> {
 }
 
 type NamedEvent = AuditEvent & {
-  /** The address of the account; null when it is deleted, or for what was done to the service. */
+  /** The address of the account; null when the account is deleted, and for events of the service. */
   readonly email: string | null;
   readonly actorEmail: string | null;
 };

@@ -15,7 +15,7 @@ import { type DryRun, dryRunOption, type Report, type Run, time, withService } f
 
 const ADOPT = 'take over the place of backups of another database, which is lost or no longer used';
 
-/** `backup create`, `verify` and `restore`, and those of scheduled backups, `run` and `list`. */
+/** Adds `backup create`, `verify` and `restore`, and for scheduled backups `run` and `list`. */
 export function addBackup(program: Command, run: Run): void {
   const backup = program.command('backup').description('back up and restore the database and blobs');
 
@@ -112,7 +112,7 @@ function createBackup(directory: string, adopt: boolean): Promise<Report> {
 
 interface FailoverOptions extends DryRun, FailoverRequest {}
 
-/** `failover`. */
+/** Adds `failover`. */
 export function addFailover(program: Command, run: Run): void {
   program
     .command('failover')

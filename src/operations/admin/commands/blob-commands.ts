@@ -19,7 +19,7 @@ import {
   withService,
 } from '../with-service.js';
 
-/** `blobs sweep`, `blobs move` and `doctor`. */
+/** Adds `blobs sweep`, `blobs move` and `doctor`. */
 export function addBlobs(program: Command, run: Run): void {
   const blobs = program.command('blobs').description('stored bytes of files and assets');
 
@@ -148,7 +148,7 @@ function summaryOf(found: number, fixed: number): string {
   return `Found ${found}${told}; repaired ${fixed}, ${found - fixed} remain`;
 }
 
-/** `storage set`. */
+/** Adds `storage set`. */
 export function addStorage(program: Command, run: Run): void {
   const set = program.command('storage').description('asset storage of accounts').command('set');
   set

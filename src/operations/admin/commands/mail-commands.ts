@@ -17,9 +17,7 @@ import { BadRequest, parseJsonObject, ServiceUnavailable } from '../../../platfo
 import { SmtpSender, testMessage } from '../../../platform/mail/index.js';
 import { accountOf, type Report, type Run, withService } from '../with-service.js';
 
-/**
- * Sends a test mail as the service would. Needs neither the service nor the database. @throws OperatorError without SMTP_URL
- */
+/** Sends a test mail as the service would. Needs neither the service nor the database. @throws OperatorError without SMTP_URL */
 export async function testMail(
   address: string,
   configuration: Configuration = configurationOfProcess(),
@@ -34,7 +32,7 @@ export async function testMail(
   return { ...result, text, exitCode: 1 };
 }
 
-/** `mail test`. */
+/** Adds `mail test`. */
 export function addMail(program: Command, run: Run): void {
   program
     .command('mail')

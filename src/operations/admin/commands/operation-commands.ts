@@ -7,7 +7,7 @@ import { contact, type DryRun, dryRunOption, type Report, type Run, withService 
 
 const SOMEBODY = 'mailto:you@example.org';
 
-/** `kill-switch`, `signing-keys renew` and `vapid generate`. */
+/** Adds `kill-switch`, `signing-keys renew` and `vapid generate`. */
 export function addOperation(program: Command, run: Run): void {
   program
     .command('kill-switch')
@@ -76,7 +76,7 @@ const SENTENCES: Record<Mode, string> = {
   down: 'The service is down: all requests except health get 503.',
 };
 
-/** Every instance follows within 5 s. */
+/** Takes effect on every instance within 5 s. */
 async function setKillSwitch(mode: Mode): Promise<Report> {
   await withService((service) => service.get(AuditedKillSwitch).set(mode, BY_OPERATOR));
   return { text: SENTENCES[mode], mode };

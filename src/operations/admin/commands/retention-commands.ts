@@ -20,7 +20,7 @@ import {
 
 const RUNS = 30;
 
-/** `retention run` and `jobs`. */
+/** Adds `retention run` and `jobs`. */
 export function addRetention(program: Command, run: Run): void {
   program
     .command('retention')

@@ -33,7 +33,7 @@ interface WebhookOptions extends DryRun {
   readonly file?: string;
 }
 
-/** `subscription grant` and `show`, `subscriptions expire`, `webhook send`. */
+/** Adds `subscription grant` and `show`, `subscriptions expire` and `webhook send`. */
 export function addSubscriptions(program: Command, run: Run): void {
   addSubscription(program.command('subscription').description("one account's subscription"), run);
 
@@ -92,7 +92,7 @@ export function expireSubscriptions(now: Date | undefined): Promise<Report> {
   });
 }
 
-/** Reports how many subscriptions that would be. */
+/** Reports how many subscriptions `expireSubscriptions` would store as expired. */
 function previewExpiry(now: Date | undefined): Promise<Report> {
   return withService(async (service) => {
     const expired = await service

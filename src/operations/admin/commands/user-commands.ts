@@ -32,10 +32,13 @@ import {
   withService,
 } from '../with-service.js';
 
-/** How many open invitations are listed. */
+/** Maximum number of open invitations that are listed. */
 const LISTED = 1_000;
 
-/** Prints the link of a new invitation; the service mails it as well, if it can. @throws Conflict when the address has an account */
+/**
+ * Prints the link of a new invitation; the service also mails it if it can.
+ * @throws Conflict when the address has an account
+ */
 export function inviteUser(address: string): Promise<Report> {
   return withService(async (service) => {
     const { email, link, expiresAt, isMailed } = await service.get(Invitations).invite(address, BY_OPERATOR);
@@ -75,7 +78,7 @@ export function revokeInvitation(address: string): Promise<Report> {
 
 const ACCOUNTS = 100;
 
-/** The commands `user …`. */
+/** Adds the commands `user …`. */
 export function addUsers(program: Command, run: Run): void {
   const user = program.command('user').description('accounts');
   addBeginnings(user, run);
