@@ -1,6 +1,6 @@
 /**
- * How long the client takes to notice that nothing has changed in a large folder: `node dist/bench/folder.js [FILES]`.
- * The server is a list in memory, so that the folder alone is measured.
+ * Measures how long the client takes to notice that nothing has changed in a large folder: `node dist/bench/folder.js
+ * [FILES]`. The server is a list in memory, so that only the folder is measured.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -6,14 +6,14 @@ import { createServer } from 'node:net';
 const [FIRST, LAST] = [10_000, 32_000];
 const ATTEMPTS = 50;
 
-/** Processes that run tests beside each other choose among different ones: those with this remainder. */
+/** Concurrent test processes use disjoint sets of ports: each those with its own remainder. */
 const AMONG = 16;
 const OWN = Number(process.env.JEST_WORKER_ID ?? 0) % AMONG;
 const given = new Set<number>();
 
 /**
- * A port without a listener, outside the range for outgoing connections and for servers on port 0: the system assigns
- * it to no one else, neither before the server binds it nor during a restart. No process is given the same one twice.
+ * A port without a listener, outside the system's ephemeral range: the system gives it to no other process, neither before
+ * the server binds it nor during a restart. Never returns the same port twice in a process.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; ; attempt++) {

@@ -4,15 +4,15 @@ import { insertLargeLog } from './large-log.js';
 
 /** The amount of data in a deployment. */
 export interface Size {
-  /** Workspaces of a single file with two versions, beside the one with the log. */
+  /** Workspaces with a single file of two versions, in addition to the one with the log. */
   readonly workspaces: number;
-  /** Changes of the log, ten for each file, each with a version and a blob of its own. */
+  /** Changes in the log, ten per file, each with its own version and blob. */
   readonly changes: number;
-  /** Changes of one file, in a workspace of its own, all but the first by the device `one`. */
+  /** Changes of one file, in a separate workspace; all but the first by the device `one`. */
   readonly changesOfFile: number;
 }
 
-/** The workspaces to measure with. */
+/** The workspaces that are measured. */
 export interface Places {
   readonly log: string;
   readonly file: string;
@@ -20,7 +20,7 @@ export interface Places {
 
 const VERSIONS_OF_EACH = 10;
 
-/** Writes rows as if uploads had created them, in which retention finds nothing due. */
+/** Writes rows as if uploads had created them. Retention finds nothing to delete in them. */
 export async function fill(databaseUrl: string, places: Places, size: Size): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -65,7 +65,7 @@ async function fillSmall(
   for (const sql of [WORKSPACES, FILES, BLOBS, VERSIONS, CHANGES]) await run(sql, [model, count]);
 }
 
-/** Instead of the empty one that all versions share. */
+/** Replaces the empty blob that all versions share. */
 const BLOB_OF_EACH_VERSION = `
   WITH own AS (
     INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
@@ -76,7 +76,7 @@ const BLOB_OF_EACH_VERSION = `
   )
   UPDATE versions SET blob_id = id WHERE workspace_id = $1`;
 
-/** No two versions of a file are of one week. */
+/** No two versions of a file are from the same week. */
 const A_WEEK_APART = `
   UPDATE versions SET created_at = now() - ($2 - version) * interval '8 days' WHERE workspace_id = $1`;
 
@@ -87,7 +87,7 @@ const CHECKPOINT = `
   INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
   SELECT $1, $2, 'bGFiZWw', 'manual', head_cursor, now() FROM workspaces WHERE id = $1`;
 
-/** The ids follow from the number, so that all tables agree. */
+/** Derived from the number, so that all tables have the same ids. */
 const ID = `md5('growth ' || n)::uuid`;
 const VERSION_ID = `md5('growth ' || n || ' ' || turn)::uuid`;
 const HASH = `repeat('0', 64)`;

@@ -3,16 +3,13 @@ export type RunSql = (sql: string, values: unknown[]) => Promise<unknown>;
 
 export interface LogSize {
   readonly files: number;
-  /**
-   * A multiple of `files`, at least 2: each file is written in turn, and a tenth of them is deleted in the last
-   * round.
-   */
+  /** A multiple of `files`, at least 2: all files are written in turn, and a tenth of them are deleted in the last round. */
   readonly changes: number;
 }
 
 /**
- * Writes a log into an empty workspace as if uploads had created it: each version has its change row, and all share
- * one empty blob.
+ * Writes a log into an empty workspace as if uploads had created it: each version has its change row, and all share one
+ * empty blob.
  */
 export async function insertLargeLog(run: RunSql, workspaceId: string, size: LogSize): Promise<void> {
   const { files, changes } = size;

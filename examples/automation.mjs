@@ -1,4 +1,4 @@
-// Appends a line to today's journal, even while others write to it, and prints the search results for a word:
+// Appends a line to today's journal, even with concurrent writers, and prints the search results for a word:
 //   SYNC_URL=… TOKEN=pat_… WORKSPACE=… PASSWORD=… node examples/automation.mjs 'Bought apples' apple
 const { SYNC_URL, TOKEN, WORKSPACE, PASSWORD } = process.env;
 const [line, word] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { readText } from '../client/src/cli/text-file.js';
 import { replacePrivate } from '../client/src/folder/index.js';
 
-/** Replaces the file as a whole, and durably. Readable by its owner only. */
+/** Replaces the file atomically and durably. Readable by its owner only. */
 export const saveJson = (file: string, value: unknown): Promise<void> =>
   replacePrivate(file, JSON.stringify(value));
 

@@ -1,11 +1,11 @@
-// Runs a command, the service, and ends it when it stops responding, so that whatever has started the watchdog restarts it:
-// a container engine or systemd, which on their own restart only what has exited.
+// Runs a command, the service, and kills it when it stops responding, so that the container engine or systemd restarts it:
+// on their own, they only restart processes that have exited.
 //
 //   node ops/watchdog.mjs COMMAND [ARGUMENT …]
 //
-// From the first answer of /health on, it asks every WATCHDOG_INTERVAL_S seconds (10). After WATCHDOG_FAILURES failures in a
-// row (6) it kills the service with SIGKILL, which loses nothing acknowledged, and exits with 1. A start may take as long
-// as its migrations do. SIGTERM and SIGINT are passed on; the watchdog then only waits. Otherwise it exits as the service.
+// After the first answer of /health, checks every WATCHDOG_INTERVAL_S seconds (10). After WATCHDOG_FAILURES failures in a
+// row (6), kills the service with SIGKILL, which loses nothing acknowledged, and exits with 1. A start may take as long as
+// its migrations. Passes SIGTERM and SIGINT on, and then only waits. Otherwise exits like the service.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { isAlive } from './health.mjs';
@@ -63,7 +63,7 @@ function kill() {
   service.kill('SIGKILL');
 }
 
-/** As the log lines of the service. */
+/** In the format of the service's log lines. */
 function say(level, message) {
   console.error(JSON.stringify({ level, time: new Date().toISOString(), message }));
 }

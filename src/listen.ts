@@ -81,7 +81,7 @@ function asOperatorError(error: unknown, port: number, host: string): Error {
   return new OperatorError(sentence, { cause: error });
 }
 
-/** Prints the few lines that a new user needs. In production, the log is read by machines: one JSON line. */
+/** Prints the lines that a new user needs; in production, a single JSON line for log collectors. */
 export function announce(configuration: Configuration): void {
   const { publicUrl: url, host, port } = configuration;
   if (configuration.isProduction) {
@@ -113,7 +113,7 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host.replace('%', '%25')}]` : host; // escapes the zone of a link-local address
 }
 
-/** In-flight requests get 25 s of this; nothing may keep a process alive that was asked to stop. */
+/** Time until a forced exit, of which in-flight requests get 25 s: nothing may keep a stopping process alive. */
 const GIVE_UP_MS = 45_000;
 
 /**

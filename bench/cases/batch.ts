@@ -9,7 +9,7 @@ import { NOTES } from './notes.js';
 const IN_FLIGHT = 16;
 const single = oneByOne(IN_FLIGHT);
 
-/** Single requests to servers that have nothing else. */
+/** Uses single requests for servers without batches. */
 const atOnce: Way = {
   up: (place, notes) => (place.bulk ? inBulk : single).up(place, notes),
   down: (place, notes) => (place.bulk ? inBulk : single).down(place, notes),

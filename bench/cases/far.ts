@@ -8,7 +8,7 @@ import { notebook } from './note.js';
 import { NOTES } from './notes.js';
 
 const ROUND_TRIP_MS = 50;
-/** A browser's to one host. */
+/** Connections of a browser to one host. */
 const CONNECTIONS = 6;
 const ITEMS = 125;
 

@@ -11,7 +11,7 @@ export interface Way {
   readonly down: (place: Place, notes: readonly Note[]) => Promise<number>;
 }
 
-/** A request for each note. */
+/** One request per note. */
 export const oneByOne = (inFlight: number): Way => ({
   up: (place, notes) => perSecond(notes.length, inFlight, (i) => place.put(notes[i] as Note)),
   down: (place, notes) => place.fetchAll(notes, inFlight),
@@ -30,7 +30,7 @@ export interface FirstSync {
 
 interface Spent {
   readonly seconds: number;
-  /** For a note. */
+  /** CPU time per note. */
   readonly cpuMicros: number;
 }
 

@@ -7,7 +7,7 @@ export interface RetentionRun {
   readonly versions: number;
 }
 
-/** Runs retention as each night does, whenever the parent process sends a message; ends when it disconnects. */
+/** Runs retention like the nightly job, whenever the parent process sends a message; ends when it disconnects. */
 await withService(async (service) => {
   const retention = service.get(Retention);
   process.on('message', () => {

@@ -68,18 +68,18 @@ interface Parts {
   readonly bench: Bench;
   readonly account: Account;
   readonly places: Places;
-  /** At the head of the log. */
+  /** Id of a checkpoint at the head of the log. */
   readonly checkpoint: string;
   readonly runner: ChildProcess;
   readonly size: Size;
   readonly databaseUrl: string;
 }
 
-/** A filled deployment, and what is measured of it. */
+/** A filled deployment with its measurements. */
 class Deployed {
   constructor(private readonly parts: Parts) {}
 
-  /** Milliseconds of a nightly run. */
+  /** Milliseconds of one retention run. */
   async retention(): Promise<number> {
     const { runner } = this.parts;
     const answer = once(runner, 'message') as Promise<[RetentionRun]>;
@@ -105,7 +105,7 @@ class Deployed {
     );
   }
 
-  /** Microseconds for each change, from the deletion of the workspace until its row is gone. */
+  /** Microseconds per change, from the deletion of the workspace until its row is gone. */
   async purge(): Promise<number> {
     const { account, places, size, databaseUrl } = this.parts;
     const database = new pg.Client({ connectionString: databaseUrl });

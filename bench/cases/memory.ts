@@ -19,7 +19,7 @@ export const memory: Case = {
   name: 'memory',
   says: 'service and PostgreSQL at idle, with 1,000 sockets, and under continuous uploads, pulls and downloads',
   run: async function* (bench) {
-    // A separate service: memory left over from other cases must not count.
+    // A separate service, so that memory left over from other cases does not count.
     const fresh = bench.fresh('memory');
     const target = await serviceTarget(fresh);
     try {
@@ -67,7 +67,7 @@ async function peakDuring(look: () => Promise<Figures>, work: () => Promise<void
   return looks.reduce((peak, figures) => ((figures.together ?? 0) > (peak.together ?? 0) ? figures : peak));
 }
 
-/** Two uploads, a download and a pull in turn: an hour of many devices compressed into minutes. */
+/** Two uploads, a download and a pull in turn: an hour of many devices, compressed into minutes. */
 async function load({ client, pathTo }: Target, workspaceId: string, seconds: number): Promise<void> {
   const notes = notebook(500);
   const deadline = performance.now() + seconds * 1000;

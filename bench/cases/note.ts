@@ -7,7 +7,7 @@ export interface Note {
 }
 
 const MEDIAN_BYTES = 2560;
-/** Nine in ten are below 16 KiB, 99 in a hundred below 64 KiB. */
+/** Nine of ten are below 16 KiB, 99 of a hundred below 64 KiB. */
 const SPREAD = 1.4;
 const MOST_BYTES = 1024 * 1024;
 
@@ -23,7 +23,7 @@ export function note(size: number): Note {
   return { path: randomBytes(24).toString('base64url'), body, headers };
 }
 
-/** Notes of lognormal sizes, the same sizes in each run. */
+/** Notes of lognormal sizes, which are the same in each run. */
 export function notebook(count: number): Note[] {
   const random = seeded(1);
   return Array.from({ length: count }, () => {
@@ -32,7 +32,7 @@ export function notebook(count: number): Note[] {
   });
 }
 
-/** From 0 inclusive to 1 exclusive. */
+/** A generator of numbers from 0 inclusive to 1 exclusive. */
 function seeded(state: number): () => number {
   return () => {
     state = (state + 0x6d2b79f5) | 0;

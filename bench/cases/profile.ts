@@ -21,14 +21,14 @@ interface Times {
   readonly inFlight: number;
   readonly warmUp: number;
   readonly measured: number;
-  /** Operations of one call, for the time that each takes. */
+  /** Number of operations per call, to compute the time of each. */
   readonly operations: number;
 }
 
 const REQUESTS: Times = { inFlight: 16, warmUp: 2_000, measured: 6_000, operations: 1 };
 const BATCH = 250;
 const UPLOADS: Times = { inFlight: 2, warmUp: 20, measured: 60, operations: BATCH };
-/** Each downloads the whole workspace. */
+/** Each operation downloads the whole workspace. */
 const DOWNLOADS: Times = { inFlight: 1, warmUp: 5, measured: 15, operations: CHANGES };
 
 const put: Work = (client, id) => {
@@ -58,10 +58,7 @@ export const profile: Case = {
   },
 };
 
-/**
- * Shares of the time in which the JavaScript thread was not idle; time in which the scheduler did not run it counts
- * too.
- */
+/** Shares of the time in which the JavaScript thread was not idle, including time in which the scheduler did not run it. */
 async function profiled(
   bench: Bench,
   name: string,
@@ -85,7 +82,7 @@ async function profiled(
   const from = now();
   await perSecond(measured, inFlight, () => work(client, workspaceId));
   const to = now();
-  await service.stop(); // it writes the profile on exit
+  await service.stop(); // writes the profile on exit
   const { areas, functions } = await readProfile(profiles, [from, to], measured * operations);
   const worthNaming = areas.filter(({ percent }) => percent >= AREA_PERCENT);
   return [

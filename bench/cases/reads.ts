@@ -8,7 +8,7 @@ import { type Reader, serviceReader, sqlReader } from '../servers/readers.js';
 import type { Case } from './case.js';
 
 const IN_FLIGHT = 8;
-/** A tenth of them is deleted. */
+/** A tenth of them are deleted. */
 const FILES = 111_111;
 const TURNS = 2;
 const PULLS = 2_000;

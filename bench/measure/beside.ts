@@ -23,8 +23,8 @@ export interface Result {
 }
 
 /**
- * Alternates between the contestants, A B A B …, so that other load on the machine affects all alike. Each first
- * warms up for `warmUpMs`, at least one round, which is not counted.
+ * Alternates between the contestants, A B A B …, so that other load on the machine affects all alike. Each first warms up
+ * for `warmUpMs`, but at least for one round; the warm-up is not counted.
  */
 export async function measureBeside(
   name: string,
@@ -51,7 +51,7 @@ async function warmUp({ run }: Contestant, ms: number): Promise<void> {
   while (performance.now() < end);
 }
 
-/** For figures measured in another way. */
+/** A result of figures that were measured in another way. */
 export function result(name: string, figures: Record<string, Figures>, note?: string): Result {
   return {
     case: name,

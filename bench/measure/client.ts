@@ -11,8 +11,8 @@ const NOTHING = Buffer.alloc(0);
 /** The initial buffer size of a connection, and the minimum free space to read into. */
 const [MEMORY, READ_AT_ONCE] = [64 * 1024, 16 * 1024];
 /**
- * Node's server closes connections after five idle seconds by default, which it may count from the start of a long request; a
- * request in flight at that moment is lost.
+ * Node's server closes idle connections after five seconds by default, counted from the start of a long request. A request
+ * in flight at that moment is lost.
  */
 const LONGEST_IDLE_MS = 2_000;
 
@@ -69,7 +69,7 @@ interface Answer {
 }
 
 /**
- * Handles one request at a time. All responses are read into the same buffer: most of the cost of new ones is garbage
+ * Handles one request at a time. Reads all responses into the same buffer, because most of the cost of new ones is garbage
  * collection.
  */
 class Connection {

@@ -13,7 +13,7 @@ export async function perSecond(
   return total / ((performance.now() - started) / 1000);
 }
 
-/** Milliseconds. */
+/** Returns the duration in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();

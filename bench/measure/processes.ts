@@ -24,7 +24,7 @@ export async function processorMicros(
   return sum((await spentOn(pids, work)).values());
 }
 
-/** The same for each process. */
+/** The same per process. */
 export async function spentOn(
   pids: () => number[] | Promise<number[]>,
   work: () => Promise<unknown>,

@@ -41,7 +41,7 @@ export class Account {
     return token;
   }
 
-  /** A token shared by many sockets; renewed at half of its lifetime. */
+  /** A token that many sockets share; renewed after half of its lifetime. */
   async keptToken(): Promise<string> {
     if (!this.kept || performance.now() - this.kept.since > TOKEN_KEPT_MS) {
       this.kept = { since: performance.now(), token: this.token() };

@@ -13,8 +13,8 @@ import { type Program, startProgram } from './program.js';
 /** Needs Node.js 22. The native modules that 25.6.0 compiles eventually crash a Node.js 24.21 process. */
 const VERSION = '26.9.0';
 /**
- * As little garbage collection as possible outside of JavaScript: when a task of the engine collects statements of
- * better-sqlite3, Node.js 24 aborts the process, within seconds of bulk requests.
+ * Reduces garbage collection outside of JavaScript: when a task of the engine collects statements of better-sqlite3,
+ * Node.js 24 aborts the process, within seconds of bulk requests.
  */
 const FLAGS = ['--no-incremental-marking', '--no-memory-reducer', '--max-semi-space-size=256'];
 const [WARM_UPS, WARM_UP_NOTES] = [3, 1_000];
@@ -22,8 +22,8 @@ const NODE = '0123456789abcdef';
 const BEFORE_ALL = `1970-01-01T00:00:00.000Z-0000-${NODE}`;
 
 /**
- * Sends one message per note, one by one, like single edits, or all in one request; the second device fetches all of them in one
- * request. After bulk requests the process is replaced, and the new one is warmed up by a few of them.
+ * Sends one message per note, either one by one like single edits, or all in one request. The second device fetches all of
+ * them in one request. After bulk requests the process is replaced, and the new one is warmed up.
  */
 export async function actual(bench: Bench): Promise<Keeper> {
   const home = await npmPeer('@actual-app/sync-server', VERSION, ['better-sqlite3', 'bcrypt', 'argon2']);

@@ -8,12 +8,11 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { BARE_HEAD, BARE_PUT } from './bare-tables.js';
 
 /**
- * The theoretical limit that the service is compared with: Fastify, the hash of the body, the ideal statement, a
- * response, and a message to each listener. It has no ownership checks and no validation: the ratio shows their cost.
- * Uploads that wait for the same workspace are committed together. With BLOBS, the bytes go into a separate file with
- * fsync; without it they are discarded, which no real service can do, and a download returns other bytes of the same
- * length. With TOKENS_OF, the URL of the service, each request must carry one of its tokens, whose signature is
- * verified each time.
+ * The theoretical limit that the service is compared with: Fastify, the hash of the body, the ideal statement, a response,
+ * and a message to each listener. It has no ownership checks and no validation; the ratio shows their cost. Concurrent
+ * uploads to a workspace are committed together. With BLOBS, the bytes go into a separate file with fsync; without it they
+ * are discarded, which no real service can do, and a download returns other bytes of the same length. With TOKENS_OF, the
+ * URL of the service, each request must carry one of its tokens, whose signature is verified each time.
  */
 const { DATABASE_URL, BLOBS, PORT, TOKENS_OF } = process.env;
 const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 10 });

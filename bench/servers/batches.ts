@@ -2,7 +2,7 @@ import type { Note } from '../cases/note.js';
 import type { Client } from '../measure/client.js';
 import { perSecond } from '../measure/load.js';
 
-/** How a device syncs in batches: the items of a request, and requests in flight. */
+/** How a device syncs in batches: items per request, and requests in flight. */
 export interface Batching {
   readonly items: number;
   readonly inFlight: number;
@@ -28,8 +28,8 @@ export async function uploadBatches(
 }
 
 /**
- * Downloads a workspace of the service in batches, like a device that has nothing yet: the files of a page of the snapshot
- * while the next page is read. Returns the bytes of the answers.
+ * Downloads a workspace of the service in batches, like a new device: fetches the files of a snapshot page while it reads
+ * the next page. Returns the bytes of the answers.
  */
 export async function downloadBatches(
   client: Client,
@@ -72,7 +72,7 @@ export function inParts<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
-/** Room for a number of operations at once. */
+/** Limits the number of concurrent operations. */
 class Room {
   private readonly active = new Set<Promise<void>>();
 
@@ -100,7 +100,7 @@ const TEXT = 3;
 const MAP_OF_3 = Buffer.from([0xa3]);
 const KEYS = { path: textOf('encryptedPath'), hash: textOf('contentHash'), content: textOf('content') };
 
-/** A CBOR sequence, written by hand: a library would cost the client more than the rest of a request. */
+/** A CBOR sequence, encoded by hand: a library would cost the client more than the rest of a request. */
 function cborSequence(notes: readonly Note[]): Buffer {
   return Buffer.concat(
     notes.flatMap(({ path, headers, body }) => [
@@ -120,7 +120,7 @@ function textOf(text: string): Buffer {
   return Buffer.concat([head(TEXT, text.length), Buffer.from(text)]);
 }
 
-/** The type of a value and its length. */
+/** The head of a CBOR item: its type and length. */
 function head(major: number, length: number): Buffer {
   const type = major << 5;
   if (length < 24) return Buffer.from([type | length]);

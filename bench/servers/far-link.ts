@@ -1,9 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * A long way to the server: what arrives on TO, a port of this machine, is passed on after HALF_TRIP_MS, in either
- * direction, and so is the end of a connection. A new connection waits for a round trip, as its handshake would. Bandwidth
- * is not limited, and nothing is lost.
+ * A slow link to a server: forwards data between PORT and TO, a local port, after HALF_TRIP_MS in each direction, including
+ * the end of a connection. A new connection waits for a round trip, like a TCP handshake. No limit of bandwidth, no loss.
  */
 const { TO, PORT, HALF_TRIP_MS } = process.env;
 const halfTrip = Number(HALF_TRIP_MS);

@@ -17,9 +17,9 @@ export interface Keeper {
 
 export interface Place {
   put(note: Note): Promise<unknown>;
-  /** Fetches everything, like a device that has nothing yet; returns the number of bytes. */
+  /** Fetches everything, like a new device; returns the number of bytes. */
   fetchAll(notes: readonly Note[], inFlight: number): Promise<number>;
-  /** Both in as few requests as suit the server; missing where it takes and sends notes only one by one. */
+  /** Both in as few requests as suit the server; missing when it only handles single notes. */
   readonly bulk?: Bulk;
 }
 
@@ -28,10 +28,10 @@ export interface Bulk {
   fetchAll(notes: readonly Note[]): Promise<number>;
 }
 
-/** As many as are fastest on one machine. */
+/** The fastest on one machine. */
 const BATCHING = { up: { items: 250, inFlight: 4 }, down: { items: 250, inFlight: 2 } };
 
-/** All servers available here, the service first, and the reasons why others are not. */
+/** All servers that are available here, the service first, and the reasons why others are missing. */
 export async function keepers(bench: Bench): Promise<{ present: Keeper[]; absent: string[] }> {
   const bare = [await bareKeeper(bench, 'no blob, token checked'), await bareKeeper(bench, 'no blob')];
   const present = [await serviceKeeper(bench, await serviceTarget(bench), BATCHING), ...bare];

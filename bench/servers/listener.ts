@@ -21,7 +21,7 @@ export async function listen(bench: Bench, target: Target, workspaceId: string):
   return socket;
 }
 
-/** All sockets are one device: presence is not what is measured. */
+/** All sockets belong to one device, because presence is not measured. */
 export async function listeners(
   bench: Bench,
   target: Target,

@@ -9,8 +9,8 @@ import { NPM } from '../npm.js';
 const INSTALLS_WITHIN_MS = 5 * 60_000;
 
 /**
- * Installs another project's server from npm into a cache outside this project, one per Node.js ABI, because native
- * modules run on no other.
+ * Installs another project's server from npm into a cache outside this project, one per Node.js ABI, because native modules
+ * depend on it.
  * @param scripts dependencies whose install scripts may compile native code
  * @returns the installation directory
  * @throws when the installation fails or takes more than five minutes

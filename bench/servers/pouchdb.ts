@@ -9,7 +9,7 @@ import { startProgram } from './program.js';
 
 const VERSION = '4.2.0';
 
-/** One document per note with its bytes as base64, written and fetched one by one, like replication of single edits, or all in one request. */
+/** One document per note, with its bytes in base64: one by one, like replication of single edits, or all in one request. */
 export async function pouchdb(bench: Bench): Promise<Keeper> {
   const home = await npmPeer('pouchdb-server', VERSION);
   const port = await freePort();

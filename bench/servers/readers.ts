@@ -27,10 +27,10 @@ export async function serviceReader(bench: Bench, workspaceId: string): Promise<
   };
 }
 
-/** Values as PostgreSQL sends them: parsing them only to serialize them again would be wasted work. */
+/** Keeps values as PostgreSQL sends them: parsing them only to serialize them again would be wasted work. */
 const asText = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
 /**
- * A custom plan for one page, which knows its values or limit, would sort all files: the service's tables have no
+ * A custom plan for one page, which knows its values or limit, would sort all files, because the service's tables have no
  * statistics on workspaces.
  */
 export const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
@@ -49,8 +49,8 @@ const SNAPSHOT = `
 type Row = (string | null)[];
 
 /**
- * The same rows through pg alone, in this process, without a server: prepared statements, rows as arrays of strings,
- * and JSON built by concatenation.
+ * The same rows through pg alone, in this process, without a server: prepared statements, rows as arrays of strings, and
+ * JSON by concatenation.
  */
 export async function sqlReader(bench: Bench, workspaceId: string, connections: number): Promise<Reader> {
   const service = await bench.service();

@@ -30,7 +30,7 @@ function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
     NODE_ENV: 'production',
     BASE_URL: `http://127.0.0.1:${port}`,
     AUTH_SECRET,
-    EMAIL_VERIFICATION: 'optional', // its users sign up without verification
+    EMAIL_VERIFICATION: 'optional', // benchmark users sign up without verification
     PORT: String(port),
     DATA_DIR: dataDir,
     LOG_LEVEL: 'warn',

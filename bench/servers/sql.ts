@@ -11,7 +11,7 @@ import { PLANNING } from './readers.js';
 
 const MIB = 1024 * 1024;
 const GROUP = 64;
-/** Concurrent downloads. Uploads run one after the other: they would wait for the lock of their workspace. */
+/** Concurrent downloads. Uploads run one at a time, because they would wait for the lock of their workspace. */
 const IN_FLIGHT = 3;
 
 /** The statements of batches through pg alone, in this process, without a server. The device knows all paths. */
@@ -73,7 +73,7 @@ interface Head {
   readonly base64: string | null;
 }
 
-/** As many notes as fit into a commit of the service. */
+/** Groups of notes that fit into one commit of the service. */
 function groupsOf(notes: readonly Note[]): Note[][] {
   const groups: Note[][] = [];
   let bytes = Infinity;

@@ -8,7 +8,7 @@ export interface Target {
   readonly url: string;
   readonly client: Client;
   readonly pathTo: (workspaceId: string, path: string) => string;
-  /** The process that answers, and in `pids` all processes that work for it. */
+  /** The process that answers; `pids` returns all processes that work for it. */
   readonly pid: number;
   readonly pids: () => Promise<number[]>;
 }

@@ -16,7 +16,7 @@ export interface Tenant {
 /** Stores notes of many accounts. */
 export interface TenantsTarget {
   readonly name: string;
-  /** The process that stores, and in `pids` all processes that work for it. */
+  /** The process that stores; `pids` returns all processes that work for it. */
   readonly pid: number;
   readonly pids: () => Promise<number[]>;
   readonly put: (tenant: Tenant, note: Note) => Promise<unknown>;
@@ -65,7 +65,7 @@ function clientOf(clients: Clients, account: Account): Client {
   return client;
 }
 
-/** As the service does by default, and on its own connections. */
+/** The service's default settings, as it sets them on its own connections. */
 const [GRACE_DAYS, QUOTA] = [7, 50 * 1024 ** 3];
 const PLANNING = '-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
 
@@ -75,7 +75,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The statement of shared commits through `pg`, in this process: uploads that come while one runs share the next. */
+/** The statement of shared commits through `pg`, in this process. Uploads that arrive during one run share the next. */
 async function sqlAlone(bench: Bench): Promise<TenantsTarget> {
   const service = await bench.service();
   const client = new pg.Client({ connectionString: service.databaseUrl, options: PLANNING });

@@ -5,7 +5,7 @@ import { json, Peer } from './peer.js';
 import { mintJwt, type Person, signUp } from './person.js';
 import { sha256 } from './user.js';
 
-/** A hostile account with a workspace, a vault in it, and files whose contents have some MiB. */
+/** A hostile account with a workspace, a vault, and files of several MiB. */
 export interface Accomplice {
   readonly person: Person;
   readonly workspaceId: string;
@@ -16,7 +16,7 @@ export interface Accomplice {
 const COUNT = 9;
 const [FILES, FILE_BYTES] = [6, 1024 * 1024 - 1_000];
 
-/** Nine of them, from as many addresses. @throws when the service refuses any of their requests */
+/** Creates nine accomplices with different addresses. @throws when the service refuses any of their requests */
 export async function makeAccomplices(target: Target): Promise<Accomplice[]> {
   const persons: Person[] = [];
   for (let n = 1; n <= COUNT; n++) persons.push(await signUp(target, 'hostile', n));

@@ -11,7 +11,7 @@ import { freePort } from '../free-port.js';
 import type { Target } from './network.js';
 import { ROOT } from './root.js';
 
-/** The storage quota of an account, small enough for the hostile account to reach. All other settings that limit clients are the defaults. */
+/** Storage quota of an account, small enough for an attack to reach. All other settings that limit clients are the defaults. */
 export const QUOTA_BYTES = 96 * 1024 * 1024;
 
 const STARTS_WITHIN_MS = 120_000;

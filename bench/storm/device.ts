@@ -9,7 +9,7 @@ import { sha256, type User } from './user.js';
 /** A turn is one upload, one pull, downloads of the other device's uploads, and sometimes another action. */
 const TURN_MS = 500;
 const PATHS = 60;
-/** A user has two devices and may open ten key sessions a minute; more often would be 429 in long phases. */
+/** A user has two devices, and may open ten key sessions a minute; a lower value would get 429 in long phases. */
 const DEEDS_EVERY = 4;
 /** Sizes of notes; every 25th note is too large to be stored in PostgreSQL. */
 const [SMALL, LARGE] = [[200, 8_000] as const, 100_000];
@@ -20,7 +20,7 @@ interface Change {
   readonly action: string;
 }
 
-/** A device of an ordinary user. It edits its own notes, learns of the other device's notes over its socket, and downloads them. */
+/** A device of an ordinary user. Edits its own notes, learns of the other device's notes over its socket, and downloads them. */
 export class Device {
   private cursor = 0;
   private turns: number;
@@ -32,7 +32,7 @@ export class Device {
     private readonly user: User,
     private readonly index: number,
   ) {
-    this.turns = user.n * 2 + index * 3; // so that devices do different things at the same time
+    this.turns = user.n * 2 + index * 3; // so that devices do different things at a time
   }
 
   get id(): string {
@@ -58,12 +58,12 @@ export class Device {
     this.isOver = true;
   }
 
-  /** Opens the socket; one that is closed, or still not open, is replaced at the next turn. */
+  /** Opens the socket. A closed socket, or one that is still not open, is replaced at the next turn. */
   private async listen(): Promise<void> {
     const { user } = this;
     if (this.socket?.readyState === WebSocket.CONNECTING) {
       this.socket.removeAllListeners('close'); // it is slow, not lost
-      this.socket.terminate(); // otherwise it opens later, and nobody closes it
+      this.socket.terminate(); // otherwise it would open later and stay open
     }
     const { localAddress, headers } = sourceOf(user.target, 'user', user.n);
     const url = `${urlFor(user.target, user.n).replace('http', 'ws')}${user.path}/ws?token=${user.bearer}`;

@@ -3,9 +3,7 @@ import type pg from 'pg';
 import { insertLargeLog, type RunSql } from '../large-log.js';
 import { fillVaults, type Upload, type Vaults } from './vaults.js';
 
-/**
- * The data of the hostile account when the storm begins. It is written into the tables, because the rate limits would make it take an hour.
- */
+/** The hostile account's data when the storm begins. Written into the tables, because rate limits would make it take an hour. */
 export interface Possessions {
   /** A workspace with 30,000 files, and a checkpoint of it. */
   readonly large: { readonly workspaceId: string; readonly checkpointId: string };
@@ -18,14 +16,14 @@ export interface Possessions {
   readonly many: string[];
 }
 
-/** Long enough to count as a large log. */
+/** Large enough to count as a large log. */
 const ARCHIVE = { files: 600, changes: 1_200 };
 const LARGE = { files: 30_000, changes: 60_000 };
 const VAULTS = 4;
 const WIDE_FILES = 4_000;
 const [DOOMED, FILES_OF_DOOMED] = [120, 40];
 const MANY = 100;
-/** As many workspaces as an account may have, and the revoked tokens of four days of minting. */
+/** As many workspaces as an account may have, and as many revoked tokens as four days of minting leave. */
 const [MOST_WORKSPACES, REVOKED_TOKENS] = [1_000, 60_000];
 const SPARE = 'nothing in it';
 const EMPTY = createHash('sha256').update('').digest('hex');
@@ -35,7 +33,7 @@ export async function fillArchive(database: pg.Client, workspaceId: string): Pro
   await insertLargeLog((sql, values) => database.query(sql, values), workspaceId, ARCHIVE);
 }
 
-/** Writes everything at first; later only the data that a storm uses up. */
+/** Writes everything the first time; later only the data that a storm uses up. */
 export async function fill(
   database: pg.Client,
   userId: string,
@@ -91,7 +89,7 @@ async function makeWorkspaces(
   return ids;
 }
 
-/** Adds or removes empty workspaces until the account has as many as it may have. */
+/** Adds or removes empty workspaces until the account is at its limit. */
 async function topUp(database: pg.Client, userId: string): Promise<void> {
   const { rows } = await database.query<{ count: string }>(
     'SELECT count(*) FROM workspaces WHERE user_id = $1 AND deleted_at IS NULL',

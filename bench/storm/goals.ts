@@ -7,7 +7,7 @@ export const MIB = 1024 * 1024;
 /** The limits that a run must stay within. */
 const GOALS = { ratio: 4, failedPerThousand: 1, mebibytes: 600, recoverySeconds: 10 };
 
-/** The same where clients trickle: they take every place anew each time they are dropped, and what the service holds for them. */
+/** Goals under trickling attacks: the clients retake every slot as soon as they are dropped, and the service holds their data. */
 const TRICKLED_GOALS = { ...GOALS, ratio: 10, mebibytes: 900 };
 
 const isTrickled = (attack: string): boolean => attack.startsWith('trickled-');
@@ -57,7 +57,7 @@ export function figures(calm: readonly Report[], blown: readonly Blown[], mostBy
   };
 }
 
-/** One line for each missed goal. @param only the attacks; all when empty */
+/** One line per missed goal. @param only the attacks; all when empty */
 export function missed(its: Figures, others: readonly string[], only: readonly string[]): string[] {
   const goals = only.length === 0 || only.some(isTrickled) ? TRICKLED_GOALS : GOALS;
   const ratio = (kind: 'put' | 'pull'): number => its.storm[kind].p99 / its.calm[kind].p99;

@@ -3,17 +3,17 @@ import type { Answer } from './peer.js';
 /** The answers that ordinary users got. */
 export interface Report {
   readonly requests: number;
-  /** 5xx, and connections that broke or stayed silent: the client can only try again. */
+  /** 5xx answers, and connections that broke or stayed silent: the client can only retry. */
   readonly failed: number;
   /** 429: rate limited. */
   readonly limited: number;
-  /** Any other answer that the request should not have got. */
+  /** Any other unexpected answer. */
   readonly wrong: number;
   /** One line for each of the first failed, limited or wrong answers and lost sockets. */
   readonly examples: readonly string[];
   /** Sockets that were closed although their clients followed the protocol. */
   readonly socketsLost: number;
-  /** Changes that sockets announced. */
+  /** Number of changes that sockets announced. */
   readonly heard: number;
   /** Response times in milliseconds, by phase and kind of request. */
   readonly latencies: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;

@@ -16,7 +16,7 @@ interface Options {
   readonly seconds: number;
   readonly instances: 1 | 2;
   readonly only: readonly string[];
-  /** Whether the last storm lasts until a slow phone has uploaded and downloaded 5 MB: a quarter of an hour. */
+  /** Whether the last storm lasts until a slow phone has uploaded and downloaded 5 MB, which takes a quarter of an hour. */
   readonly hasPhone: boolean;
   readonly isJson: boolean;
 }
@@ -53,7 +53,7 @@ async function run({ rounds, seconds, instances, only, hasPhone, isJson }: Optio
   say(
     `${USERS} users, ${instances} instance(s), ${rounds} × ${Math.round(seconds)} s of calm and ${Math.round(seconds)} s of storm`,
   );
-  // Exiting also ends the processes that were started.
+  // Exiting also ends the child processes.
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
   const storm = await Storm.open({ instances, users: USERS });
   try {

@@ -4,7 +4,7 @@ export interface Target {
   readonly urls: readonly [string, ...string[]];
   /** The BASE_URL of all of them. */
   readonly origin: string;
-  /** Whether TRUST_PROXY is on: if so, clients differ by `X-Forwarded-For`, otherwise by their address in 127.0.0.0/8. */
+  /** Whether TRUST_PROXY is on: then clients differ by `X-Forwarded-For`, otherwise by their address in 127.0.0.0/8. */
   readonly isProxied: boolean;
 }
 
@@ -14,11 +14,11 @@ export interface Source {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Each role has its own address range, so that no role uses up the limits of another. */
+/** Each role has its own address range, so that it does not use up the limits of another. */
 const RANGES = { user: 1, hostile: 2, stranger: 3, crowd: 4, witness: 5, phone: 6 };
 export type Role = keyof typeof RANGES;
 
-/** The n-th client of a role. In a crowd every client is a separate network: behind a proxy, half of them are /64s of one IPv6 /48. */
+/** The n-th client of a role. In a crowd every client is a separate network: behind a proxy, half are /64s of one IPv6 /48. */
 export function sourceOf({ isProxied }: Target, role: Role, n: number): Source {
   const [high, low] = [(n >> 8) % 250, n % 256];
   if (!isProxied) return { localAddress: `127.${RANGES[role]}.${high}.${low || 1}`, headers: {} };

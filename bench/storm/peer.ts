@@ -8,13 +8,13 @@ export interface Sent {
 }
 
 export interface Answer {
-  /** 0 when the connection broke or no answer came in time; `body` then holds the reason. */
+  /** 0 when the connection broke or no answer came in time; `body` then has the reason. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
-/** Longer than any time limit that the service promises for its answers. */
+/** Longer than any time limit that the service promises. */
 const GIVE_UP_AFTER_MS = 35_000;
 
 /** An HTTP client with its own address, which keeps connections alive by default. */
@@ -35,7 +35,7 @@ export class Peer {
     this.agent = new Agent({ keepAlive: isKept, localAddress });
   }
 
-  /** Never rejects: a broken connection gives an answer with status 0. */
+  /** Never rejects: a broken connection gives status 0. */
   send(method: string, path: string, { token, headers = {}, body }: Sent = {}): Promise<Answer> {
     return new Promise((resolve) => {
       const fail = (error: Error): void =>

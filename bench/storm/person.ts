@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Role, Target } from './network.js';
 import { json, Peer } from './peer.js';
 
-/** An account and its credentials; plain data that can be passed to other processes. */
+/** An account and its credentials. Plain data that can be sent to other processes. */
 export interface Person {
   readonly userId: string;
   readonly email: string;
@@ -31,7 +31,7 @@ export async function signUp(target: Target, role: Role, n: number): Promise<Per
   return person;
 }
 
-/** A JWT that is valid for a quarter of an hour. @throws when the service refuses, or does not mint one in five tries */
+/** A JWT that is valid for a quarter of an hour. @throws when the service refuses, or issues none in five tries */
 export async function mintJwt(peer: Peer, { session }: Person): Promise<string> {
   for (let tries = 1; ; tries++) {
     const answer = await peer.send('GET', '/api/auth/token', { token: session });

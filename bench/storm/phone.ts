@@ -1,4 +1,4 @@
-// An honest phone on a slow and lossy link, beside a storm.
+// A well-behaved phone on a slow and lossy link during a storm.
 import { createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,7 +14,7 @@ const [BYTES_PER_TICK, TICK_MS] = [4_800, 600];
 const [MINUTE_TICKS, STALLED_TICKS] = [100, 17];
 const BYTES = 5_000_000;
 
-/** How long both took, in seconds. */
+/** Durations in seconds. */
 export interface PhoneTrip {
   readonly upload: number;
   readonly download: number;

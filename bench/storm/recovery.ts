@@ -11,21 +11,21 @@ import { inTurn } from './turns.js';
 const LOOK_EVERY_MS = 100;
 /** The check gives up after this time; the promise is 10 s. */
 const PATIENCE_MS = 120_000;
-/** Above the numbers of the ordinary users. */
+/** Greater than the numbers of the ordinary users. */
 const FIRST_WITNESS = 1_000;
-/** Requests that the witnesses themselves have under way. */
+/** Requests in flight that are the witnesses' own. */
 const WITNESSES_OWN = 8;
 
 export interface Recovery {
   readonly ms: number;
-  /** The checks that never succeeded, with what was wrong at last; empty when everything works as before. */
+  /** The checks that never succeeded, each with its last fault; empty when everything works as before. */
   readonly missing: readonly string[];
 }
 
-/** @returns what is wrong; '' when nothing is */
+/** @returns the fault, or '' if there is none */
 type Check = () => Promise<string>;
 
-/** One user at each instance who checks after a storm that everything works as before. */
+/** One user per instance who checks after a storm that everything works as before. */
 export class Witnesses {
   private signIns = 0;
 
@@ -48,7 +48,7 @@ export class Witnesses {
     return new Witnesses(target, instances, users);
   }
 
-  /** Retries each check until it succeeds once; nobody else may send requests meanwhile. */
+  /** Retries each check until it succeeds once. No other client may send requests meanwhile. */
   async recovered(): Promise<Recovery> {
     const began = performance.now();
     const checks = this.users.flatMap((user, n) => this.checks(user, inTurn(this.instances, n)));
@@ -84,7 +84,7 @@ export class Witnesses {
     ];
   }
 
-  /** Signs in from an address that has not been used yet: a rate limit would not be a fault. */
+  /** Signs in from an unused address, because a rate limit would not be a fault. */
   private async signIn({ email, password }: Person): Promise<string> {
     const peer = new Peer(this.target, 'witness', 100 + this.signIns++, { isKept: false });
     const headers = { origin: this.target.origin };
@@ -100,7 +100,7 @@ export class Witnesses {
 
 const faultOf = (status: number): string => (status === 200 || status === 201 ? '' : `status ${status}`);
 
-/** @returns '' when only the witness's own requests are under way, no statement waits, and no socket is left; otherwise the figures */
+/** @returns '' when only the witness's requests are in flight, no statement waits and no socket is left; else the figures */
 async function underWay(metricsUrl: string): Promise<string> {
   const text = await fetch(metricsUrl).then(
     (answer) => answer.text(),

@@ -13,14 +13,14 @@ import type { Upload } from './vaults.js';
 import { Worker } from './worker.js';
 
 export interface Blown {
-  /** The answers that ordinary users got meanwhile. */
+  /** The answers that ordinary users got during the storm. */
   readonly report: Report;
   readonly tallies: Tallies;
   readonly recovery: Recovery;
 }
 
 export interface Kept {
-  /** One line for each acknowledged change that is missing or wrong. */
+  /** One line per acknowledged change that is missing or wrong. */
   readonly faults: readonly string[];
   readonly workspaces: readonly { readonly id: string; readonly token: string }[];
 }
@@ -65,7 +65,7 @@ export class Storm {
     return this.users.call<Report>('stop');
   }
 
-  /** Runs users and attackers. @param only names of attacks; all when empty @param beside the storm also lasts as long as this */
+  /** Runs users and attackers. @param only names of attacks; all when empty @param beside the storm lasts at least this long */
   async blow(
     seconds: number,
     only: readonly string[] = [],
@@ -83,7 +83,7 @@ export class Storm {
     return { report, ...after };
   }
 
-  /** The attackers stop. From then on it counts how long it takes until everything is as before, also for users in mid-turn. */
+  /** Stops the attackers, then measures the time until everything works as before, including users in the middle of a turn. */
   private async quiet(): Promise<Omit<Blown, 'report'>> {
     const tallies = await this.attackers.call<Tallies>('stop');
     return { tallies, recovery: await this.witnesses.recovered() };
@@ -103,12 +103,12 @@ export class Storm {
     return Math.max(...peaks);
   }
 
-  /** How instances have ended; empty while all of them run. */
+  /** How instances have ended; empty while all run. */
   ends(): string[] {
     return this.arena.instances.flatMap(({ end }) => end() ?? []);
   }
 
-  /** The hostile account's bytes in the workspaces that it uploads to, and its number of workspaces that are not deleted. */
+  /** The hostile account's bytes in the workspaces that it uploads to, and its number of live workspaces. */
   async taken(): Promise<{ bytes: number; workspaces: number }> {
     const { rows } = await this.arena.database.query<{ bytes: string; workspaces: string }>(
       `SELECT (SELECT coalesce(sum(size), 0) FROM blobs WHERE state = 'live' AND workspace_id = ANY ($1::uuid[])) AS bytes,

@@ -11,9 +11,8 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 const LARGE_NOTE_BYTES = 1_200_000;
 const NOTES = 3;
 
-/** An ordinary user: a workspace that two devices sync, an old workspace with a long log, and a vault that a headless tool reads. */
+/** An ordinary user: a workspace synced by two devices, an old workspace with a long log, and a vault read by a headless tool. */
 export class User {
-  /** The workspace that the devices sync. */
   workspaceId = '';
   /** The old workspace. `fillArchive` writes its log directly into the database. */
   archiveId = '';
@@ -23,7 +22,7 @@ export class User {
   private readonly masterKey = randomBytes(32);
   private keySession = '';
   private readonly peer: Peer;
-  /** The uploads of each path, in order. An upload without an answer may or may not be in the log. */
+  /** The uploads per path, in order. One without an answer may or may not be in the log. */
   readonly uploads = new Map<string, { hash: string; isAcknowledged: boolean }[]>();
 
   constructor(
@@ -61,7 +60,7 @@ export class User {
     await this.write('large.md', 'large '.repeat(LARGE_NOTE_BYTES / 6));
   }
 
-  /** Makes a checkpoint of the archive in its current state. */
+  /** Creates a checkpoint of the archive. */
   async mark(): Promise<void> {
     const label = { encryptedLabel: 'bGFiZWw', kind: 'manual' };
     const checkpoint = await this.askJson('POST', `/api/v1/workspaces/${this.archiveId}/checkpoints`, label);
@@ -81,7 +80,7 @@ export class User {
     return this.ask(kind, method, path, { headers, body: Buffer.from(JSON.stringify(body)) });
   }
 
-  /** Runs one of the occasional actions of a user, in turn. */
+  /** Runs one of a user's occasional actions, in turn. */
   async sometimes(turn: number): Promise<void> {
     const deeds = [
       () => this.refresh(),
@@ -99,7 +98,7 @@ export class User {
     return this.ask('manifest', 'GET', `${this.checkpoint}/restore-manifest`);
   }
 
-  /** Searches with a new key session, so that an index is built; returns the key session's answer when it was refused. */
+  /** Searches with a new key session, so that an index is built. Returns the answer to the key session if it was refused. */
   async search(): Promise<Answer> {
     const opened = await this.openKeySession();
     if (opened.status !== 201) return opened;

@@ -17,7 +17,7 @@ let running: Promise<unknown> = Promise.resolve();
 /** Signs up `count` users, each with workspaces. @returns the archives, which must be filled before `mark` */
 async function settle({ target, count }: { target: Target; count: number }): Promise<string[]> {
   users = [];
-  // Sign-ups run one after the other, because concurrent password hashes are limited. The rest runs in parallel.
+  // Sign-ups run one at a time, because concurrent password hashes are limited. The rest runs in parallel.
   const settling: Promise<void>[] = [];
   for (let n = 0; n < count; n++) {
     const user = new User(target, n, await signUp(target, 'user', n), ledger);
@@ -49,7 +49,7 @@ async function stop(): Promise<Report> {
 
 interface Verified {
   readonly faults: string[];
-  /** One workspace of each user, with a JWT for it. */
+  /** One workspace per user, with a JWT for it. */
   readonly workspaces: { id: string; token: string }[];
 }
 

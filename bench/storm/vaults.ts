@@ -14,7 +14,7 @@ export interface Vaults {
   readonly largeNote: string;
 }
 
-/** Uploads a file as a client does. */
+/** Uploads a file like a client. */
 export type Upload = (workspaceId: string, encryptedPath: string, content: Buffer) => Promise<void>;
 
 const [NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [1_500, 2_000, 16 * 1024 * 1024];
@@ -40,7 +40,7 @@ export async function fillVaults(run: RunSql, upload: Upload, workspaceIds: stri
   return { workspaceIds, key: masterKey.toString('base64'), largeNote };
 }
 
-/** The words differ from note to note, which makes the index large. */
+/** Words differ between notes, which makes the index large. */
 function textOf(n: number): string {
   let text = '';
   for (let word = 0; text.length < NOTE_BYTES; word++)

@@ -9,8 +9,8 @@ interface Change {
 }
 
 /**
- * Compares a user's workspace with the uploads that were acknowledged: the log is dense, has every acknowledged upload of a
- * path in order, and gives the listing when folded; every listed file downloads with its hash. Returns one line for each fault.
+ * Compares a user's workspace with the acknowledged uploads: the log is dense, has every acknowledged upload of a path in
+ * order, and gives the listing when folded; every listed file downloads with its hash. Returns one line per fault.
  */
 export async function verify(user: User): Promise<string[]> {
   await user.signOn();
@@ -71,7 +71,7 @@ async function insist<T>(user: User, method: string, path: string, sent?: Sent):
   return json<T>(await patiently(user, method, path, sent));
 }
 
-/** Retries until the request is answered, within the limits that apply to everybody. */
+/** Retries until the request is answered, within the limits that apply to all clients. */
 async function patiently(user: User, method: string, path: string, sent?: Sent): ReturnType<User['ask']> {
   for (let tries = 1; ; tries++) {
     const answer = await user.ask('verify', method, path, sent);

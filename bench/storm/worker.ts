@@ -53,7 +53,7 @@ export class Worker {
   }
 }
 
-/** The other end: runs the commands that this process receives, and exits when the process that sends them ends. */
+/** The other end: runs the commands that this process receives, and exits when the sending process ends. */
 export function serve(commands: Readonly<Record<string, (value: never) => unknown>>): void {
   process.on('message', ({ id, command, value }: Call) => {
     const run = new Promise((resolve) => resolve(commands[command]?.(value as never)));

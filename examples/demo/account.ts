@@ -14,9 +14,9 @@ export interface Account {
   email: string;
   password: string;
   vaultPassword: string;
-  /** Of a vault that opens. */
+  /** Set once the vault can be opened. */
   workspaceId?: string;
-  /** Whether the vault was made with key slots: it never has none then. */
+  /** Whether the vault was created with key slots: it then always has some. */
   hasKeySlots?: boolean;
 }
 
@@ -29,11 +29,11 @@ export interface OpenVault {
 
 /**
  * Sets up the demo's account on the first run: user, trial and vault. Stored in `file`, except for values from the
- * environment. A run that ends before the vault is complete leaves an empty workspace behind; the next makes another.
+ * environment. An interrupted run leaves an empty workspace behind; the next run creates another.
  */
 export async function setUpAccount(baseUrl: string, file: string, workspaceName: string): Promise<Account> {
   const kept = (await loadJson<Account>(file)) ?? inventAccount();
-  await saveJson(file, kept); // before the server sees it: an account is lost without its password
+  await saveJson(file, kept); // before the request: without the password, the account would be lost
 
   const account = { ...kept, ...accountOfEnvironment() };
   const session = await signedIn(baseUrl, account);
@@ -43,12 +43,12 @@ export async function setUpAccount(baseUrl: string, file: string, workspaceName:
     const vault = await Vault.create(session, workspaceName, account.vaultPassword);
     kept.workspaceId = vault.workspaceId;
     kept.hasKeySlots = vault.hasSlots;
-    await saveJson(file, kept); // only now: before, nothing opens the vault
+    await saveJson(file, kept); // not earlier: until now, nothing opens the vault
   }
   return { ...kept, ...accountOfEnvironment() };
 }
 
-/** Opens the vault on a device: signs in, and opens a key slot with the password. */
+/** Opens the vault on a device: signs in, and unlocks it with the password. */
 export async function openVault(
   baseUrl: string,
   { workspaceId, vaultPassword, hasKeySlots = false, ...account }: Account,
@@ -81,7 +81,7 @@ async function startTrial(session: Session): Promise<void> {
   try {
     await session.send({ method: 'POST', path: '/api/v1/subscription/trial' });
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 409)) throw error; // it was used already
+    if (!(error instanceof ApiError && error.status === 409)) throw error; // the trial was used already
   }
 }
 

@@ -5,7 +5,7 @@ import { expect, type Stage } from './stage.js';
 
 const LABEL = 'Before the mess';
 
-/** Shows a checkpoint, a mess, and the restore. Expects `plan.md` and a second file. */
+/** Shows a checkpoint, an accident, and the restore. Expects `plan.md` and a second file. */
 export class CheckpointScene {
   constructor(private readonly stage: Stage) {}
 

@@ -29,13 +29,13 @@ const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 export interface DeviceOptions {
   readonly name: string;
-  /** The directory of the folder, which has the device's name, and of its state. */
+  /** The directory that contains the folder, named like the device, and its state. */
   readonly home: string;
   readonly vault: OpenVault;
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** A folder that syncs with a vault, and what a person does with it. */
+/** A folder that syncs with a vault, and the actions of its user. */
 export class Device {
   private constructor(
     readonly name: string,
@@ -46,7 +46,7 @@ export class Device {
     private readonly release: () => Promise<void>,
   ) {}
 
-  /** @throws AlreadyRunning when another process works with the folder */
+  /** @throws AlreadyRunning when another process uses the folder */
   static async open({ name, home, vault, onProgress }: DeviceOptions): Promise<Device> {
     const [root, state] = [join(home, name), join(home, `${name}.sync`)];
     await mkdir(root, { recursive: true });
@@ -61,7 +61,7 @@ export class Device {
       },
       stateFile,
       workspace,
-      // The folders are the demo's own: many deletions at once are no accident.
+      // The folders belong to the demo: many deletions at once are no accident.
       options: {
         device: name,
         maxFileBytes: MAX_FILE_BYTES,
@@ -75,7 +75,7 @@ export class Device {
     });
   }
 
-  /** @throws when the sync could not go on; what was done so far is kept */
+  /** @throws when the sync could not finish; what was done so far stays */
   async sync(): Promise<Report> {
     const report = await this.folder.sync();
     if (report.stopped !== undefined)
@@ -92,7 +92,7 @@ export class Device {
 
   /** Creates a checkpoint that every device can restore. */
   async checkpoint(label: string): Promise<NamedCheckpoint> {
-    await this.sync(); // what is not on the service is not in the checkpoint
+    await this.sync(); // only uploaded content is part of the checkpoint
     return this.history.createCheckpoint(label);
   }
 
@@ -101,15 +101,15 @@ export class Device {
     return this.history.checkpoints();
   }
 
-  /** What was there at a checkpoint, and what was not, compared with what the service has now. */
+  /** The difference between a checkpoint and the service's current state. */
   async stateAt(checkpointId: string): Promise<PastState> {
     await this.sync();
     return this.history.stateAtCheckpoint(checkpointId);
   }
 
-  /** Makes folder and service what they were; replaced and deleted files stay in the history. */
+  /** Restores folder and service; replaced and deleted files stay in the history. */
   async restore(checkpointId: string): Promise<Restored> {
-    const { files } = await this.stateAt(checkpointId); // right before it is applied
+    const { files } = await this.stateAt(checkpointId); // fetched right before it is applied
     const file = new NodeStateFile(join(this.state, 'restore'));
     try {
       const record = await RestoreRecord.open(file, checkpointId);
@@ -123,7 +123,7 @@ export class Device {
     }
   }
 
-  /** Keeps the history. */
+  /** Deletes only the checkpoint; the history stays. */
   deleteCheckpoint(checkpointId: string): Promise<void> {
     return this.workspace.history.deleteCheckpoint(checkpointId);
   }

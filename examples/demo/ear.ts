@@ -1,7 +1,7 @@
 import WebSocket from 'ws';
 import { LiveRoom, type LiveRoomOptions } from '../../client/src/core/index.js';
 
-/** Hears of changes by other devices. */
+/** Listens for changes by other devices. */
 export class Ear {
   private hasNews = false;
   private wake: () => void = () => undefined;
@@ -16,14 +16,14 @@ export class Ear {
     this.room = new LiveRoom({ ...options, WebSocket, onNews });
   }
 
-  /** Resolves once every later change is announced. */
+  /** Resolves once every later change will be announced. */
   static async open(options: Omit<LiveRoomOptions, 'onNews' | 'WebSocket'>): Promise<Ear> {
     const ear = new Ear(options);
-    await ear.news(); // of what may have changed before the connection
+    await ear.news(); // covers changes before the connection
     return ear;
   }
 
-  /** Resolves when there may be something to sync that no earlier call has told. @throws LiveRoomClosed */
+  /** Resolves when there may be something to sync that no earlier call has reported. @throws LiveRoomClosed */
   async news(): Promise<void> {
     const heard = new Promise<void>((resolve) => (this.wake = resolve));
     if (!this.hasNews) await Promise.race([heard, this.room.closed]);

@@ -17,10 +17,10 @@ const DATA_DIR = resolve(process.env['DATA_DIR'] ?? 'data');
 const DEMO_DIR = join(DATA_DIR, 'demo');
 const OWN_DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
-/** The demo: a folder is synced from a laptop through the service to a phone, and both continue to work on it. */
+/** The demo: syncs a folder from a laptop through the service to a phone, then changes it on both. */
 async function main(): Promise<boolean> {
   const startedAt = performance.now();
-  // npm changes the working directory; INIT_CWD is where it was called.
+  // npm changes the working directory; INIT_CWD is the one of the caller.
   const source = resolve(process.env['INIT_CWD'] ?? '.', process.argv[2] ?? OWN_DOCS);
   const isFolder = (await stat(source).catch(() => undefined))?.isDirectory();
   if (!isFolder) throw new Error(`${source} is not a folder`);
@@ -78,7 +78,7 @@ async function openDevice(name: string, home: string, baseUrl: string, account: 
   });
 }
 
-/** Syncs, and tells of it: for example "12 files, 3 uploaded, 9 unchanged in 0.4 s (1.2 MB/s)". */
+/** Syncs, and prints the result: for example "12 files, 3 uploaded, 9 unchanged in 0.4 s (1.2 MB/s)". */
 async function tellSync(device: Device, verb: 'uploaded' | 'downloaded'): Promise<Report> {
   const startedAt = performance.now();
   const report = await device.sync();

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { reasonToSkip, type Skipped, walk } from './walk.js';
 
 /**
- * Makes `copy` equal to `source`, which is only read. Unchanged files stay as they are, times included, so that the
- * sync need not read them again.
+ * Makes `copy` equal to `source`, which is only read. Leaves unchanged files and their times as they are, so that the sync
+ * need not read them again.
  *
  * @param except a directory below `source` to leave out
  * @returns what could not be copied
@@ -18,7 +18,7 @@ export async function mirror(source: string, copy: string, except: string): Prom
 
   for (const [path, { onDisk, size, mtimeMs, ctimeMs }] of files) {
     const there = present.get(path);
-    // If another file has been moved here since, its ctime is later than that of the copy.
+    // If another file was moved here since, its ctime is later than that of the copy.
     const isOlder = there && ctimeMs < there.ctimeMs;
     if (isOlder && there.size === size && Math.abs(there.mtimeMs - mtimeMs) < 1) continue;
     const place = join(copy, path);

@@ -11,7 +11,7 @@ export function say(label: string, text: string): void {
   console.log(line(label, text));
 }
 
-/** On a terminal, redraws a single line, no more often than it can be read; otherwise prints nothing. */
+/** On a terminal, redraws a single line at a readable rate; otherwise prints nothing. */
 export function showProgress(label: string, text: string): void {
   if (!process.stdout.isTTY || Date.now() - drawnAt < REDRAW_MS) return;
   clearProgress();
@@ -29,7 +29,7 @@ function line(label: string, text: string): string {
   return `  ${label.padEnd(LABEL_WIDTH)} ${printable(text)}`;
 }
 
-/** File names and what the service says may contain terminal escape sequences, so control characters are replaced. */
+/** Replaces control characters: file names and answers of the service may contain terminal escape sequences. */
 export const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');
 
 /** Prints the first few of many lines. */
@@ -38,7 +38,7 @@ export function sayFew(label: string, texts: string[], limit = 5): void {
   if (texts.length > limit) say(label, `… and ${texts.length - limit} more`);
 }
 
-/** An error's message and its causes on one line. */
+/** Formats an error's message and its causes on one line. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const errors = error instanceof AggregateError ? (error.errors as unknown[]) : [error.cause];

@@ -18,7 +18,7 @@ export class Service {
     await mkdir(dataDir, { recursive: true });
     const main = fileURLToPath(new URL('../../service/main.js', import.meta.url));
     const child = spawn(process.execPath, [main], {
-      cwd: dataDir, // not the caller's: a .env there configures another service and its database
+      cwd: dataDir, // not the caller's: a .env there would configure another service and its database
       env: {
         ...harmlessEnvironment(),
         PORT: '0',
@@ -51,7 +51,7 @@ export class Service {
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = '';
   const address = new Promise<string>((resolve, reject) => {
-    // Keep reading even after that: a full pipe would block the service.
+    // Keep reading after the match: a full pipe would block the service.
     const read = (chunk: Buffer): void => {
       printed = (printed + chunk.toString()).slice(-20_000);
       const match = /https?:\/\/(localhost|127\.0\.0\.1):[1-9]\d*/.exec(printed);
@@ -71,7 +71,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** The variables that a program needs to run, without any that configure the service. */
+/** The variables that a program needs to run, without those that configure the service. */
 function harmlessEnvironment(): NodeJS.ProcessEnv {
   const names = ['PATH', 'HOME', 'USER', 'LANG', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot'];
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));

@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import type { Device } from './device.js';
 import { walk } from './walk.js';
 
-/**
- * Two devices, and a directory that the demo may change freely. Files are changed as a user would, not through the
- * client.
- */
+/** Two devices, and a directory that the demo may change freely. Changes files as a user would, not through the client. */
 export class Stage {
   constructor(
     readonly laptop: Device,

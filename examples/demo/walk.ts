@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { NodeDisk, readRules, type Rules, systemClock } from '../../client/src/folder/index.js';
 
 export interface FoundFile {
-  /** Where it is on this disk, whose names may be in another Unicode form. */
+  /** Path on this disk, whose names may have another Unicode form. */
   readonly onDisk: string;
   readonly size: number;
   readonly mtimeMs: number;
@@ -23,7 +23,7 @@ export interface Listing {
   readonly skipped: Skipped[];
 }
 
-/** Nobody expects these in notes, and they are large. */
+/** Large, and not expected in notes. */
 const IGNORED = new Set(['.git', 'node_modules']);
 
 /** Every regular file below `root` that a device would sync, ordered by name. @param except a directory to leave out */

@@ -14,7 +14,7 @@ import type { Output } from '../../client/src/cli/output.js';
 import type { Prompt } from '../../client/src/cli/prompt.js';
 import { loadJson, saveJson } from '../json-file.js';
 
-/** What a command has at hand. Results go to standard output, everything else to standard error. */
+/** The resources of a command. Results go to standard output, everything else to standard error. */
 export interface Desk {
   readonly session: Session;
   readonly prompt: Prompt;
@@ -106,7 +106,7 @@ const rotateVault: Command = async (desk, [id = '']) => {
   await rm(file, { force: true });
 };
 
-/** By name: what it takes, and what it does. */
+/** Commands by name, with their arguments. */
 export const COMMANDS: Readonly<Record<string, { readonly args: readonly string[]; readonly run: Command }>> =
   {
     create: { args: ['NAME'], run: create },
@@ -118,12 +118,12 @@ export const COMMANDS: Readonly<Record<string, { readonly args: readonly string[
     rotate: { args: ['WORKSPACE'], run: rotateVault },
   };
 
-/** By recovery key where the environment has one, else by password. */
+/** Opens the vault with RECOVERY_KEY if it is set, otherwise with the password. */
 async function unlocked({ session, prompt }: Desk, workspaceId: string): Promise<Vault> {
   const recoveryKey = process.env['RECOVERY_KEY'];
   if (recoveryKey !== undefined) return Vault.unlock(session, workspaceId, { recoveryKey });
   return Vault.unlock(session, workspaceId, { password: await prompt.secret(PASSWORD, 'VAULT_PASSWORD') });
 }
 
-/** For people: what kind of secret opens a slot, and since when. */
+/** For users: the kind of a slot, and when it was last changed. */
 const describe = ({ id, kind, updatedAt }: KeySlot): string => `${id}  ${kind}  ${updatedAt}`;

@@ -9,7 +9,7 @@ const USAGE = [
   ...Object.entries(COMMANDS).map(([name, { args }]) => `vault ${[name, ...args].join(' ')}`),
 ];
 
-/** The commands of a vault's keys. Secrets are never arguments: other users of the machine see those. */
+/** The commands for a vault's keys. Secrets are never arguments, which other users of the machine can see. */
 async function main(output: Output): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;

@@ -26,13 +26,13 @@ export abstract class BearerAuthenticator {
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** The token of an Authorization header; undefined without one, and when it is malformed. */
+/** The token of an Authorization header; undefined if the header is absent or malformed. */
 export const bearerIn = (authorization: string | undefined): string | undefined =>
   BEARER.exec(authorization ?? '')?.[1];
 
 /**
- * Adds a Principal to the request, or answers 401, or 403 for the access token of a suspended user. Whether a JWT's user still
- * exists and is not suspended is checked by the last guard.
+ * Adds a Principal to the request, or answers 401, or 403 for the access token of a suspended user. `WorkspaceAccessGuard` checks
+ * that the user of a JWT still exists and is not suspended.
  */
 @Injectable()
 export class AuthenticationGuard implements CanActivate {

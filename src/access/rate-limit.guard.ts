@@ -20,11 +20,11 @@ const TRANSFERS = 50;
 /** A user, or an unauthenticated address. */
 export type LimitedClient = { readonly userId: string } | { readonly ip: string };
 
-/** The key under which a client is counted: a user, or an address for all its unauthenticated clients. */
+/** The key that counts a client: its user id, or its address if it is unauthenticated. */
 export const limitKey = (client: LimitedClient): string =>
   'userId' in client ? `user:${client.userId}` : addressKey(client.ip);
 
-/** The limits of all requests: a number a minute for each user, or for the address of an unauthenticated client. */
+/** The request limit per minute, for each user or, without authentication, for each address. */
 @Injectable()
 export class GeneralLimit {
   constructor(
@@ -48,7 +48,7 @@ export class GeneralLimit {
   }
 }
 
-/** Concurrent requests of one client: fifteen devices that sync with sixteen each. Eight such clients fit into MAX_IN_FLIGHT. */
+/** Concurrent requests of one client: fifteen devices with sixteen each. Eight such clients fit into MAX_IN_FLIGHT. */
 const AT_ONCE = 250;
 
 /** The limit for all unauthenticated clients of one IPv6 /48, where each /64 counts as a client. */
@@ -57,7 +57,7 @@ const AT_ONCE_OF_NETWORK = 2 * AT_ONCE;
 const RETRY_AFTER_S = 1;
 
 /**
- * Limits concurrent requests per client, so that a client that sends bodies or reads answers slowly takes only a few of all
+ * Limits concurrent requests per client, so that a client with slow uploads or downloads occupies only a few of the slots for
  * requests in flight.
  */
 @Injectable()
@@ -69,7 +69,7 @@ export class RequestsAtOnce {
     private readonly inFlight: InFlightRequests,
   ) {}
 
-  /** Counts a request until it ends. @throws TooManyRequests when the client has too many others in flight */
+  /** Counts a request until it ends. @throws TooManyRequests when the client has too many requests in flight */
   enter(client: LimitedClient, response: ServerResponse): void {
     if (this.configuration.rateLimitPerMinute === 0) return;
     const limits: [string, number][] = [[limitKey(client), AT_ONCE]];
@@ -82,7 +82,7 @@ export class RequestsAtOnce {
   }
 }
 
-/** Answers 429. Requests without a valid token are counted by `AuthenticationGuard`. */
+/** Answers 429 over a limit. `AuthenticationGuard` counts the requests without a valid token. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(

@@ -1,7 +1,7 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
-/** The scopes of personal access tokens; `full` grants everything, and is what an interactive session has. */
+/** The scopes of personal access tokens; `full` grants everything; interactive sessions have it. */
 export const SCOPES = [
   'full',
   'documents:read',
@@ -68,7 +68,7 @@ export const BoundTokensToo = (reason: string): MethodDecorator & ClassDecorator
 
 export const SEES_DELETED_USERS = 'sees-deleted-users';
 
-/** The route also answers when the token's user is gone (on other routes that is 401). */
+/** The route also serves a token whose user is deleted; other routes answer 401. */
 export const SeesDeletedUsers = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(SEES_DELETED_USERS, true));
 
@@ -88,12 +88,12 @@ export const RequiresSubscription = (unless?: Scope): MethodDecorator & ClassDec
 export const OWNED_WORKSPACE = 'owned-workspace';
 export const NAMED_WORKSPACE = 'named-workspace';
 
-/** The route's `:id` must be a workspace of the caller; otherwise 404, whether it belongs to somebody else or does not exist. */
+/** The route's `:id` must be a workspace of the caller; otherwise 404, whether it belongs to another user or does not exist. */
 export const OwnedWorkspace = (): MethodDecorator & ClassDecorator => SetMetadata(OWNED_WORKSPACE, true);
 
 /**
- * Like `OwnedWorkspace`, for a route whose path does not name the workspace: the header `X-Workspace-Id` or the query
- * `workspaceId` does. Neither of them, or two that differ, is 400.
+ * Like `OwnedWorkspace`, for a route whose path does not name the workspace: the header `X-Workspace-Id` or the query parameter
+ * `workspaceId` does. 400 if both are missing, or if they differ.
  */
 export const NamedWorkspace = (): MethodDecorator & ClassDecorator =>
   applyDecorators(OwnedWorkspace(), SetMetadata(NAMED_WORKSPACE, true));

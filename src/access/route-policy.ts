@@ -54,8 +54,8 @@ interface Handler {
 }
 
 /**
- * Deny by default, at boot: the start fails for a handler without an access policy, and for a bearer route that names no
- * workspace and does not declare how it treats tokens bound to a workspace.
+ * Denies by default: start-up fails for a handler without an access policy, and for a bearer route that names no workspace and
+ * does not declare how it treats tokens bound to a workspace.
  */
 @Injectable()
 export class RouteAccessCheck implements OnApplicationBootstrap {
@@ -93,7 +93,7 @@ export class RouteAccessCheck implements OnApplicationBootstrap {
 
 const namesOf = (handlers: readonly Handler[]): string => handlers.map(({ name }) => name).join(', ');
 
-/** On routes with `OwnedWorkspace` the last guard compares a bound token with the workspace. */
+/** On routes with `OwnedWorkspace`, `WorkspaceAccessGuard` compares a bound token with the workspace. */
 const isUnclear = ({ declared }: Handler): boolean =>
   (declared(ACCESS) as Access).kind === 'bearer' &&
   ![UNBOUND, BOUND_TOKENS_TOO, OWNED_WORKSPACE].some(declared);

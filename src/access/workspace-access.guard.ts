@@ -38,9 +38,9 @@ import {
 import { type AccessRequirements, WorkspaceAccess, WorkspaceClosed } from './workspace-access.js';
 
 /**
- * For routes whose statement checks access: before it answers an error, it checks whether the caller has access at all, so that
- * 401, 402 and 404 take precedence as on other routes. Without that check: a temporary 503 or a 408, where it would add a read to a
- * request that cannot be served, and an error that nobody receives. A thousand slow clients can end together.
+ * For routes whose statement checks access: checks access again before answering an error, so that 401, 402 and 404 take
+ * precedence as on other routes. Skips that check for a temporary 503 or a 408, where a read would only add load, and for clients
+ * that have disconnected: a thousand slow clients may do so at once.
  */
 @Catch()
 @Injectable()
@@ -91,10 +91,10 @@ interface RouteDemands extends AccessRequirements {
 }
 
 /**
- * Last of the global guards: 401 when the token's user is gone, or, on interactive routes, the session has ended, 403 when suspended, 402 without a subscription, 404 for anything
- * that is not a workspace of the caller. One read on each request answers all of them, so a change takes effect at once on every
- * instance. On routes with `AccessCheckedInStatement`, the check is left to the statement for callers admitted within the last
- * minute.
+ * The last access check. 401 when the token's user is deleted or, on interactive routes, the session has ended; 403 when the user
+ * is suspended; 402 without a subscription; 404 unless the workspace belongs to the caller. Each request reads the current state,
+ * so a change takes effect at once on every instance; only on routes with `AccessCheckedInStatement` is the check left to the
+ * statement, for callers admitted within the last minute.
  */
 @Injectable()
 export class WorkspaceAccessGuard implements CanActivate {
@@ -130,7 +130,7 @@ export class WorkspaceAccessGuard implements CanActivate {
   }
 
   /**
-   * Looks the session up before the body and after it, because what an interactive route does may outlive the session. Must run
+   * Checks the session before and after the body, because the effect of an interactive route may outlive the session. Must run
    * after the rate limit: it costs a statement.
    */
   private async requireSession({ principal, raw }: WorkspaceRequest): Promise<void> {

@@ -19,7 +19,7 @@ export const statusAt = (time: string): string =>
 
 /**
  * Whether a row of `subscriptions` is active. Parameters: the time, and the grace period in days after falling past due. The
- * interval is in hours: a day does not have 24 of them in every time zone.
+ * interval is in hours, because a day with a clock change does not have 24.
  */
 export const isActive = (time: string, graceDays: string): string => `
   CASE ${statusAt(time)}
@@ -32,8 +32,8 @@ export const isActive = (time: string, graceDays: string): string => `
 
 export const accessStatements = {
   /**
-   * $1: the user, $2: the time, $3: the grace period in days, $4: the workspace, or null. `isOwner` is null where the node of the
-   * workspace has to be asked.
+   * $1: the user, $2: the time, $3: the grace period in days, $4: the workspace, or null. `isOwner` is null when only the
+   * workspace's node can tell.
    */
   callerState: statement(
     'access.caller_state',
@@ -49,15 +49,16 @@ export const accessStatements = {
     },
   ),
 
-  /** A row when the workspace $1 belongs to user $2. */
+  /** Returns a row if the workspace $1 belongs to the user $2. */
   owned: ofWorkspace(
     'access.owned',
     'SELECT 1 AS one FROM {workspaces} WHERE id = $1 AND user_id = $2 AND deleted_at IS NULL',
   ),
 
   /**
-   * The 1-based places of the callers who may use workspaces. $1: the users, $2: the grace periods, or null, $3: the time. The planner
-   * expects the same of it for any number of callers, so it is planned once: with `unnest` that took five times the statement itself.
+   * The 1-based positions of the callers who may use workspaces. $1: the users, $2: the grace periods, or null, $3: the time. The
+   * planner's estimate does not depend on the number of callers, so the plan is reused; with `unnest`, planning took five times
+   * as long as the statement.
    */
   admitted: statement(
     'access.admitted',
@@ -73,21 +74,21 @@ export const accessStatements = {
 /**
  * A condition for statements that check access by themselves: whether the row `w` of `workspaces` is open to a caller. The
  * parameters from `$first` on are `WorkspaceAccess.accessParameters`: the user, the time, and the grace period in days, or null
- * where no subscription is needed. An owner exists as a user, because deleting a user leaves workspaces without an owner. A
+ * where no subscription is needed. It need not check that the user exists: deleting a user leaves workspaces without an owner. A
  * suspended user has no open workspaces. It avoids `=`, which would let the planner scan all workspaces of the user.
  */
 export const accessCondition = (first: number): string =>
   accessConditionOf(`$${first}::uuid`, `$${first + 1}::timestamptz`, `$${first + 2}::int`);
 
-/** The same, where the three values are expressions of any kind, such as columns. */
+/** `accessCondition` with SQL expressions, such as columns, for the three values. */
 export const accessConditionOf = (user: string, now: string, grace: string): string =>
   `w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM ${user}
     AND NOT EXISTS (SELECT 1 FROM users WHERE id = ${user} AND suspended_at IS NOT NULL) AND (${grace} IS NULL OR EXISTS (
     SELECT 1 FROM subscriptions WHERE user_id = ${user} AND ${isActive(now, grace)}))`;
 
 /**
- * The same on the node of the workspace, which has no accounts: `WorkspaceAccess.admittedParameters` has asked the coordinator for
- * the rest. All parameters must stand in the text.
+ * `accessCondition` on the workspace's node, which has no accounts: `WorkspaceAccess.admittedParameters` has checked the account
+ * on the coordinator. The text must use every parameter.
  */
 const ownerCondition = (first: number): string =>
   `w.deleted_at IS NULL AND w.user_id IS NOT DISTINCT FROM $${first}::uuid
@@ -95,7 +96,7 @@ const ownerCondition = (first: number): string =>
 
 /**
  * A statement of the workspace $1 that checks access by itself. Give it the values of `WorkspaceAccess.admittedParameters`.
- * @param textWith makes the text of a form of `accessCondition`
+ * @param textWith returns the SQL text for a given access condition
  */
 export function ofOpenWorkspace(
   name: string,
@@ -106,12 +107,11 @@ export function ofOpenWorkspace(
   return statement(name, textWith(accessCondition), { onNodes, isOfWorkspace: true, isBinary });
 }
 
-/** What the database says of a caller. */
 interface CallerState {
   readonly isUser: boolean;
   readonly isSuspended: boolean;
   readonly isSubscriber: boolean;
-  /** Null where the node of the workspace has to be asked. */
+  /** Null when only the workspace's node can tell. */
   readonly isOwner: boolean | null;
 }
 
@@ -120,7 +120,7 @@ const ALLOWED_FOR_MS = 60_000;
 /** Beyond this, the oldest entries are evicted, which costs their callers one read. */
 const MAX_ALLOWED = 10_000;
 
-/** A caller whose account is looked at. */
+/** A caller that waits for its account check. */
 interface Waiting {
   readonly caller: Caller;
   readonly resolve: (isAdmitted: boolean) => void;
@@ -140,15 +140,13 @@ export interface AccessRequirements {
   readonly subscription: boolean;
 }
 
-/**
- * Checks in the database whether users exist, are not suspended, have an active subscription, and own the workspace they ask for.
- */
+/** Checks in the database that users exist, are not suspended, have an active subscription and own the requested workspace. */
 @Injectable()
 export class WorkspaceAccess {
   /** The callers that `check` has recently admitted, and until when (by `Clock.elapsed`). */
   private readonly allowed = new Map<string, number>();
   private readonly waiting: Waiting[] = [];
-  /** One statement at a time for all who wait: the coordinator has to do it for the requests of all nodes. */
+  /** Runs one statement at a time for all waiting callers, because the coordinator checks the accounts for every node. */
   private readonly checks = new CoalescingRunner(() => requestScope.exit(() => this.checkWaiting()));
 
   constructor(
@@ -194,8 +192,8 @@ export class WorkspaceAccess {
   }
 
   /**
-   * The same for `ofOpenWorkspace`. Where workspaces are on nodes, it first checks the account on the coordinator, together with
-   * other callers of the moment: no node has a copy that could be out of date.
+   * `accessParameters` for `ofOpenWorkspace`. On a distributed database, first checks the account on the coordinator, in one
+   * statement with concurrent callers: nodes have no copy of the accounts that could be stale.
    * @throws WorkspaceClosed
    */
   async admittedParameters(
@@ -220,8 +218,8 @@ export class WorkspaceAccess {
   }
 
   /**
-   * Whether the accounts of callers may use workspaces, for statements on nodes, which compare the owner alone. False without a
-   * caller.
+   * Whether the accounts of the callers may use workspaces; for statements on nodes, which check only the owner. False if
+   * undefined.
    */
   async areAdmitted(callers: readonly (Caller | undefined)[]): Promise<boolean[]> {
     const parameters = callers.map((caller) => this.accessParameters(caller));
@@ -241,8 +239,8 @@ export class WorkspaceAccess {
 }
 
 /**
- * Thrown when a statement finds the workspace closed to the caller. `WorkspaceAccessFilter` then finds out why and answers that;
- * the caller sees this error only if the workspace is open again by then.
+ * Thrown when a statement finds the workspace closed to the caller. `WorkspaceAccessFilter` then determines the reason and
+ * answers with it; the caller sees this error only if the workspace is open again by then.
  */
 export class WorkspaceClosed extends ServiceUnavailable {
   constructor() {

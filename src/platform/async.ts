@@ -102,8 +102,8 @@ export class EventLoopYield {
 }
 
 /**
- * Runs the same work one at a time, and at most once more for any number of calls during a run. A call resolves after a run
- * that started after the call, so that run has seen everything that was true before the call.
+ * Never runs the same work concurrently, and runs it at most once more for any number of calls during a run. A call resolves
+ * after a run that started after the call, so that run has seen everything that was true before the call.
  */
 export class CoalescingRunner {
   private running: Promise<void> | undefined;

@@ -40,7 +40,7 @@ export function parseInstant(text: string): Date {
 }
 
 /**
- * Resolves with the result of `work` if it settles within `ms`. The work is not cancelled; the caller must see that it ends.
+ * Resolves with the result of `work` if it settles within `ms`. The work is not cancelled; the caller must ensure that it ends.
  * @throws the error from `tooLate` on a timeout, or the error from `work`
  */
 export async function inTime<T>(ms: number, work: Promise<T>, tooLate: () => Error): Promise<T> {

@@ -1,6 +1,5 @@
 import { Global, Injectable, Module } from '@nestjs/common';
 
-/** How to examine, and whether to repair. */
 export interface Examination {
   readonly now: Date;
   /** Whether to read every stored byte. */
@@ -9,7 +8,6 @@ export interface Examination {
   readonly fix: boolean;
 }
 
-/** A fault that a check has found. */
 export interface Finding {
   /** The kind of fault, in a word or two: `missing bytes`. */
   readonly fault: string;
@@ -19,14 +17,13 @@ export interface Finding {
   readonly problem: string;
   /** What to do, in one sentence. */
   readonly cure: string;
-  /** Whether it was repaired. */
   readonly isFixed: boolean;
 }
 
 /** Checks one guarantee and reports where it is broken. Must be safe next to a running service. */
 export type Check = (examination: Examination) => AsyncIterable<Finding>;
 
-/** Checks that the service's guarantees hold. The modules that give them register their checks at set-up. */
+/** Checks that the service's guarantees hold. Each module registers the checks of its own guarantees at set-up. */
 @Injectable()
 export class Doctor {
   private readonly checks: Check[] = [];

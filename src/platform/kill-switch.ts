@@ -26,7 +26,7 @@ export const MODES = ['off', 'read-only', 'down'] as const;
  */
 export type Mode = (typeof MODES)[number];
 
-/** One row, and none before the switch is first set. */
+/** A single row; absent until the switch is first set. */
 @Entity('kill_switch')
 export class StoredMode {
   @PrimaryColumn('boolean')
@@ -44,14 +44,14 @@ const LOOK_EVERY_MS = 2_000;
 const RETRY_AFTER_S = 30;
 
 /**
- * Blocks requests during maintenance of the underlying systems. The mode is stored in the database, so it survives restarts
- * and applies to all instances; each instance hears of a change through the event bus, and polls every 2 s.
+ * Blocks requests during maintenance of the underlying systems. The mode is stored in the database, so it survives restarts and
+ * applies to all instances; each instance is notified of a change through the event bus, and polls every 2 s.
  */
 @Injectable()
 export class KillSwitch implements OnApplicationBootstrap {
   private current: Mode = 'off';
   private readonly listeners: ((mode: Mode) => void)[] = [];
-  /** Number of reads that were started, and the latest one that was answered. */
+  /** Sequence numbers of the last read started and of the latest one answered. */
   private looks = 0;
   private answered = 0;
 
@@ -67,7 +67,6 @@ export class KillSwitch implements OnApplicationBootstrap {
     return this.current;
   }
 
-  /** Called on every change of the mode. */
   onChange(listener: (mode: Mode) => void): void {
     this.listeners.push(listener);
   }
@@ -90,7 +89,7 @@ export class KillSwitch implements OnApplicationBootstrap {
     await this.look();
   }
 
-  /** If the database does not answer, the mode stays as it is. */
+  /** If the database does not answer, the mode does not change. */
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
     const look = ++this.looks;
@@ -116,7 +115,7 @@ export class KillSwitch implements OnApplicationBootstrap {
     if (refusal) throw refusal;
   }
 
-  /** The refusal for a request that is blocked in these modes, if one of them is active. */
+  /** The refusal if one of these modes is active. */
   refusal(...modes: Mode[]): ServiceUnavailable | undefined {
     if (!modes.includes(this.current)) return undefined;
     const isDown = this.current === 'down';

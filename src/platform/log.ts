@@ -15,18 +15,18 @@ export interface RequestScope {
 
 /**
  * All work for a request, at any depth, runs in its scope: log lines carry its id, and its statements count for its user. Danger:
- * that includes timers and loops that a request happens to start. What they do for everybody begins with `exit`, or it waits in the
- * line of one user. Only one per process: every AsyncLocalStorage in use makes each promise slower.
+ * this includes timers and loops that a request happens to start. Wrap the work they do for all users in `exit`; otherwise it
+ * waits in the queue of that one user. Only one per process: every AsyncLocalStorage in use slows down each promise.
  */
 export const requestScope = new AsyncLocalStorage<RequestScope>();
 
-/** Whose turn it is among users and networks: the user of the request, or its network until the user is known. */
+/** The key for fair scheduling: the user of the request, or its network until the user is known. */
 export function clientInScope(): string | undefined {
   const scope = requestScope.getStore();
   return scope?.userId ?? scope?.network;
 }
 
-/** `code` and `state` alone, because they are also part of harmless names. */
+/** `code` and `state` match only as whole names, because harmless names contain them. */
 const CREDENTIAL = /token|key|secret|password|client_state|^(?:code|state|session_state)$/i;
 
 /** A needless percent-escape in a URL, such as `%74` for `t`. */
@@ -40,12 +40,12 @@ const TOKEN = /(?:(?:pat|ks)_[\w-]{32}|eyJ[\w-]{16})[\w-]*(?:\.[\w-]+)*/g;
 
 const MESSAGE = 'message';
 
-/** Removes percent-escapes from a URL as far as its meaning does not change. */
+/** Decodes percent-escapes in a URL where this does not change its meaning. */
 export function plainUrl(url: string): string {
   return url.includes('%') ? url.replace(NEEDLESS_ESCAPE, (one) => decodeURIComponent(one)) : url;
 }
 
-/** Redacts the values of parameters whose names suggest credentials in a request line, however they are escaped. */
+/** Redacts the values of parameters whose names suggest credentials in a request line, however the names are escaped. */
 export function redactUrl(url: string): string {
   return plainUrl(url).replace(/([?&;])([^?&;#=\s]*)=[^&;#\s]*/g, (parameter, mark: string, name: string) =>
     CREDENTIAL.test(name) ? `${mark}${name}=[redacted]` : parameter,
@@ -83,7 +83,7 @@ export function createLogger(level: string, destination: NodeJS.WriteStream = pr
   return pino(options, destination);
 }
 
-/** If the reader of the log goes away, the service must keep running. */
+/** The service must keep running when the reader of its log disconnects. */
 function withoutReader(): void {}
 
 /** Loaded only on a terminal: 10 MB that a service without one does not need. */

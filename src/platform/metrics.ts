@@ -20,15 +20,14 @@ export interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 
-/** One value of a gauge. */
 export interface Reading {
   readonly labels?: Labels;
   readonly value: number;
 }
 
 /**
- * A scrape completes before Prometheus times out (10 s), whatever hangs. Longer than a look at the dependencies: that one does not
- * answer is a value too.
+ * Lets a scrape complete before Prometheus times out (10 s), even if a read hangs. Longer than a readiness check: that a
+ * dependency does not answer is also a value.
  */
 const READ_WITHIN_MS = 3_000;
 
@@ -51,7 +50,6 @@ export class Metrics {
     client.collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Whether metrics are enabled. */
   get isOn(): boolean {
     return this.registry !== undefined;
   }
@@ -70,8 +68,8 @@ export class Metrics {
   }
 
   /**
-   * A gauge that is read at each scrape. If a read fails or hangs, its values are missing and all others are still reported.
-   * Only the first of consecutive failures is logged: a missing value does not say why.
+   * A gauge that is read at each scrape. If a read fails or hangs, its values are missing and all others are still reported. Logs
+   * the first of consecutive failures, because a missing value does not show the reason.
    */
   gauge(
     name: string,
@@ -156,7 +154,7 @@ export class MetricsServer implements OnApplicationShutdown {
     this.server = server;
   }
 
-  /** Closed last, so that a shutdown can be monitored. */
+  /** Runs last, so that a shutdown can be monitored. */
   async onApplicationShutdown(): Promise<void> {
     if (!this.server) return;
     const closed = once(this.server, 'close');

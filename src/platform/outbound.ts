@@ -10,8 +10,8 @@ const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
 /**
  * Whether an address belongs to the public internet, not to this machine, its networks or a special-purpose range. IPv6 that
- * embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is not public: the embedded address would decide where it
- * leads.
+ * embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is not public: the embedded address would decide the
+ * destination.
  */
 function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
@@ -27,9 +27,8 @@ const LOCAL_NAME = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan
 export class NotPublic extends Error {}
 
 /**
- * Parses a URL from a client like a browser does: every notation of an IPv4 address (octal, hex, a single number, trailing
- * dot) is normalized before it is checked here. A name is checked again by its addresses on each request: the current DNS
- * answer says nothing about the next one.
+ * Parses a URL from a client as a browser does: every notation of an IPv4 address (octal, hex, a single number, trailing dot) is
+ * normalized before it is checked here. Each request checks the addresses of a name again, because a later DNS answer may differ.
  * @throws NotPublic, with a message that continues the name of the field
  */
 export function parsePublicUrl(text: string, maxLength: number): URL {
@@ -68,7 +67,7 @@ export interface OutboundRequest {
   readonly body: Buffer;
 }
 
-/** The status line and headers of a response that matter. */
+/** The parts of a response that callers need. */
 export interface OutboundResponse {
   readonly status: number;
   /** The unparsed `Retry-After`. */
@@ -92,8 +91,8 @@ export class Outbound {
 
   /**
    * Sends one POST. The name is resolved once, all of its addresses must be public, and the connection goes to one of exactly
-   * these addresses: DNS rebinding gains nothing. Does not follow redirects, and reads only the status and headers of the
-   * response. Takes 5 s at most in total.
+   * these addresses, so DNS rebinding has no effect. Does not follow redirects, and reads only the status and headers of the
+   * response. Takes at most 5 s in total.
    * @throws NotPublic, or the error of the connection
    */
   async post(url: URL, letter: OutboundRequest): Promise<OutboundResponse> {
@@ -122,7 +121,7 @@ export class Outbound {
     return addresses;
   }
 
-  /** Queries the name servers directly: the system resolver would block the few threads that file access needs as well. */
+  /** Queries the name servers directly: the system resolver would occupy the few threads that file access also needs. */
   private async resolve(host: string, signal: AbortSignal): Promise<string[]> {
     signal.throwIfAborted();
     const resolver = new Resolver(DNS_LIMITS);
@@ -180,7 +179,6 @@ function noAnswer(): Error {
   return Object.assign(new Error('no answer in time'), { code: 'ABORT_ERR' });
 }
 
-/** A lookup function that always returns these addresses. */
 function lookupOf(addresses: string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, options, done) => {

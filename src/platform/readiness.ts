@@ -9,14 +9,14 @@ import { StoreCheck } from './storage/index.js';
 /** Keeps the answer within 2 s, even if a dependency hangs. */
 const LOOK_WITHIN_MS = 1_700;
 
-/** Anybody may call this; the dependencies are checked once a second at most. */
+/** The check is public, so it queries the dependencies at most once a second. */
 const FRESH_FOR_MS = 1_000;
 
 export interface Readiness {
   readonly ready: boolean;
   readonly database: 'ok' | 'away';
   readonly blobs: 'ok' | 'away';
-  /** `unknown` while the database is away; `ahead` also counts as ready. */
+  /** `unknown` while the database is unavailable; `ahead` also counts as ready. */
   readonly migrations: SchemaState | 'unknown';
 }
 

@@ -3,9 +3,9 @@ import type { Report } from '../../src/operations/admin/with-service.js';
 import { enterEnvironment, type ProcessEnv } from './process.js';
 
 /**
- * Runs an admin command in this process, all but its printing: a process of its own takes a second.
- * @param env what is set beside the test's own environment
- * @returns its report; throws what the command does
+ * Runs an admin command in this process, without its printing: starting a process takes a second.
+ * @param env added to the test's own environment
+ * @returns its report; throws the command's error
  */
 export async function adminReport(env: ProcessEnv, ...args: string[]): Promise<Report> {
   const reports: Report[] = [];
@@ -21,7 +21,7 @@ export async function adminReport(env: ProcessEnv, ...args: string[]): Promise<R
   return report;
 }
 
-/** The same, as `--json` prints it. */
+/** The report as `--json` prints it. */
 export async function adminJson(env: ProcessEnv, ...args: string[]): Promise<Record<string, unknown>> {
   const report = await adminReport(env, ...args);
   return JSON.parse(JSON.stringify({ ...report, text: undefined, exitCode: undefined })) as Record<

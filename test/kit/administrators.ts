@@ -5,7 +5,7 @@ import { Visitor } from './visitor.js';
 
 export const PASSWORD = 'correct horse battery staple';
 
-/** Somebody with an account and a browser that is signed in to it. */
+/** A user with an account and a browser that is signed in to it. */
 export interface Person {
   readonly id: string;
   readonly email: string;
@@ -24,7 +24,7 @@ export async function personAt(service: TestService, name: string): Promise<Pers
   return { id: (body as { user: { id: string } }).user.id, email, browser };
 }
 
-/** A confirmed second factor, as its set-up leaves it; it counts as given in the sign-ins of the person. */
+/** Stores a confirmed second factor, and marks the user's sign-ins as made with it. */
 export async function giveFactor(
   { database }: Pick<TestService, 'database'>,
   { id }: Pick<Person, 'id'>,
@@ -36,7 +36,7 @@ export async function giveFactor(
   await signedInByFactor({ database }, { id });
 }
 
-/** What a code at the sign-in leaves, for all sign-ins of the person. */
+/** Marks all sign-ins of the user as made with the second factor. */
 export async function signedInByFactor(
   { database }: Pick<TestService, 'database'>,
   { id }: Pick<Person, 'id'>,
@@ -48,7 +48,7 @@ export async function promote({ app }: TestService, { id }: Pick<Person, 'id'>):
   await app.get(Administrators).promote(id, { actor: 'operator' });
 }
 
-/** A promoted user with a second factor, recently signed in. */
+/** A user with administrator rights and a second factor, recently signed in. */
 export async function administratorAt(service: TestService, name: string): Promise<Person> {
   const person = await personAt(service, name);
   await promote(service, person);

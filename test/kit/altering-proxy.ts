@@ -17,7 +17,7 @@ export interface Answered {
   readonly isCut?: boolean;
 }
 
-/** Answers a request in place of the service. `forward` asks the service and can be called once. */
+/** Answers a request in place of the service. `forward` sends it to the service; call it at most once. */
 export type Alter = (asked: Asked, forward: () => Promise<Answered>) => Promise<Answered>;
 
 const PASSED_ON = [
@@ -30,12 +30,12 @@ const PASSED_ON = [
 ];
 const PASSED_BACK = ['content-type', 'etag', 'retry-after'];
 
-/** Stands before a service and answers as it, or otherwise: for clients that must not trust what they are told. */
+/** A proxy that can change the service's answers: for clients that must not trust them. */
 export class AlteringProxy {
   /** All requests so far. */
   asked: Asked[] = [];
   private alter: Alter = (_, forward) => forward();
-  /** Closes no idle connection, however slow the client is. */
+  /** Never closes an idle connection, however slow the client is. */
   private readonly server = createServer(
     { keepAliveTimeout: 0 },
     (request, response) => void this.serve(request, response),
@@ -54,13 +54,13 @@ export class AlteringProxy {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** How requests are answered from now on; forgets those so far. */
+  /** Sets how requests are answered from now on, and clears the recorded ones. */
   set(alter: Alter = (_, forward) => forward()): void {
     this.alter = alter;
     this.asked = [];
   }
 
-  /** The requests so far whose method and path match. */
+  /** Number of recorded requests whose method and path match. */
   count(pattern: RegExp): number {
     return this.asked.filter(({ method, path }) => pattern.test(`${method} ${path}`)).length;
   }

@@ -1,6 +1,6 @@
-// Tells after a whole run which operations were never seen to answer with a status that their document gives them,
-// and fails the run for it where REQUIRE_ALL_ANSWERS is set. A run of some of the files or tests, one with failures, and
-// one that has left tests out for want of a server or a browser prove nothing about that and are left alone.
+// After a full run, reports operations that never answered with a status from their document, and fails the run for it if
+// REQUIRE_ALL_ANSWERS is set. Skips partial runs, failed ones, and those that left out tests because a server or a browser
+// is missing: they prove nothing.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export default class AnswersReporter {
 
   onRunStart() {
     this.directory = mkdtempSync(join(tmpdir(), 'seen-answers-'));
-    process.env.SEEN_ANSWERS = this.directory; // each test file leaves what it has seen there
+    process.env.SEEN_ANSWERS = this.directory; // each test file writes the answers that it has seen there
   }
 
   onRunComplete(_contexts, results) {

@@ -11,10 +11,10 @@ const PAGES_JSON = join(DOCS, 'internals', 'pages.openapi.json');
 /** The committed API document, which a test compares with the served one. */
 export const documentText = (): string => readFileSync(OPENAPI_JSON, 'utf8');
 
-/** The committed document of the pages for browsers, which is not served. */
+/** The committed document of the pages, which is not served. */
 export const pagesText = (): string => readFileSync(PAGES_JSON, 'utf8');
 
-/** Every route of the service, the pages included, as if one document described them. Empty before the first `npm run openapi`. */
+/** Every route of the service, pages included, in one document. Empty before the first `npm run openapi`. */
 export function allRoutes(): ApiDocument {
   const [api, pages] = [OPENAPI_JSON, PAGES_JSON].map((file) =>
     existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ApiDocument) : NO_ROUTES,
@@ -48,7 +48,7 @@ const FORMATS = {
 
 const COMPONENTS = '#/components/schemas/';
 
-/** Compiles the schemas of a document; strict, so that a word that means nothing is found out. */
+/** Compiles the schemas of a document. Strict: unknown keywords are errors. */
 export function schemaCompiler(document: ApiDocument): (schema: object) => ValidateFunction {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, formats: FORMATS });
   ajv.addSchema({

@@ -79,7 +79,7 @@ export class TestAssets {
   }
 }
 
-/** Past the service: no account's count differs from the sum of its assets, and every asset has a live blob. */
+/** Reads the database: no account's count differs from the sum of its assets, and every asset has a live blob. */
 export async function expectExactUsage({ query }: Pick<TestDatabase, 'query'>): Promise<void> {
   const drift = await query(`
     SELECT u.id, coalesce(s.used_bytes, 0) AS counted, coalesce(sum(a.size), 0)::bigint AS actual
@@ -93,7 +93,7 @@ export async function expectExactUsage({ query }: Pick<TestDatabase, 'query'>): 
   expect(unlike).toEqual([]);
 }
 
-/** How many commits of a workspace's assets clients were to be woken for. */
+/** Number of commits to a workspace's assets that clients are notified of. */
 export async function assetsRevision(
   { query }: Pick<TestDatabase, 'query'>,
   workspaceId: string,

@@ -12,7 +12,7 @@ const CLIENT_MESSAGES = ['hello', 'ping'];
 
 let validators: Map<string, ValidateFunction> | undefined;
 
-/** Fails unless a frame of the service is one that docs/reference/events.md describes. */
+/** Fails unless docs/reference/events.md describes the frame. */
 export function expectDocumented(frame: { readonly type?: unknown }): void {
   validators ??= compile();
   const validate = validators.get(String(frame.type));
@@ -22,7 +22,7 @@ export function expectDocumented(frame: { readonly type?: unknown }): void {
   }
 }
 
-/** The document in docs/reference/events.md: its one block of JSON. */
+/** The document in docs/reference/events.md, its only block of JSON. */
 export function asyncApiDocument(): Document {
   const text = readFileSync('docs/reference/events.md', 'utf8');
   return JSON.parse(/```json\n([\s\S]*?)\n```/.exec(text)?.[1] ?? '') as Document;

@@ -1,11 +1,11 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-/** What an authenticator signs, and may get wrong. */
+/** What an authenticator signs; a test can make parts of it wrong. */
 export interface Ceremony {
   readonly challenge: string;
   readonly origin: string;
   readonly rpId?: string;
-  /** Whether it says that it has verified the user. */
+  /** Whether it claims to have verified the user. */
   readonly isVerified?: boolean;
 }
 
@@ -13,7 +13,7 @@ const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;
 
-/** An authenticator in software, with one ES256 credential, which does also what no real one does. */
+/** A software authenticator with one ES256 credential. It can also misbehave. */
 export class TestAuthenticator {
   readonly id = randomBytes(32).toString('base64url');
   counter = 0;

@@ -22,13 +22,13 @@ export interface NoteAnswer {
   updatedAt: string;
 }
 
-/** Where the Automation API of a workspace is. */
+/** Path of the Automation API of a workspace. */
 export const automationPath = (workspaceId: string): string => `/api/v1/automation/workspaces/${workspaceId}`;
 
-/** A path in a URL: its slashes stay. */
+/** Encodes a path for a URL, except for its slashes. */
 export const urlPath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
 
-/** A workspace whose encryption is set up, with an open key session; seen as a headless tool and as a client of its own. */
+/** A workspace with encryption and an open key session, as seen by a headless tool and by an ordinary client. */
 export class TestVault {
   private constructor(
     readonly workspace: TestWorkspace,
@@ -37,7 +37,7 @@ export class TestVault {
     readonly keySession: string,
   ) {}
 
-  /** @param password takes a while to become a key; without one, the key is made up */
+  /** @param password slow to derive a key from; without one, the key is random */
   static async setUp(workspace: TestWorkspace, password?: string): Promise<TestVault> {
     const encryptionSalt = randomBytes(32).toString('hex');
     const verificationSalt = randomBytes(32).toString('hex');
@@ -58,7 +58,7 @@ export class TestVault {
     return automationPath(this.workspace.id);
   }
 
-  /** The same vault under another key session, or as somebody else. */
+  /** The same vault with another key session, or as another user. */
   with(keySession: string, user: TestUser = this.workspace.user): TestVault {
     return new TestVault(this.workspace.as(user), this.masterKey, this.keys, keySession);
   }
@@ -72,12 +72,12 @@ export class TestVault {
     return user.post(`${this.path}/key-sessions`).send(body);
   }
 
-  /** A place for a new key slot. */
+  /** The place of a new key slot. */
   newSlotPlace(): { workspaceId: string; slotId: string } {
     return { workspaceId: this.workspace.id, slotId: randomUUID() };
   }
 
-  /** Stores a key slot as a client does. */
+  /** Stores a key slot like a client. */
   async putSlot(slotId: string, slot: SealedSlot): Promise<void> {
     const { body } = await this.workspace.user.get(`${this.workspace.path}/key-slots`).expect(200);
     const proof = verificationHash(this.masterKey, body.verificationSalt);
@@ -129,7 +129,7 @@ export class TestVault {
     return this.request('delete', '/key-sessions/current');
   }
 
-  /** All pages of the list. */
+  /** All pages of the list, concatenated. */
   async list(query: Record<string, string | number> = {}): Promise<ListedNote[]> {
     const notes: ListedNote[] = [];
     for (let pageCursor: string | undefined; ;) {
@@ -146,7 +146,7 @@ export class TestVault {
     return encryptPath(this.keys, path);
   }
 
-  /** As any other client uploads it. */
+  /** Uploads a note like an ordinary client. */
   upload(path: string, content: string | Buffer, device = 'laptop'): supertest.Test {
     const encryptedPath = this.encryptedPath(path);
     return this.workspace.put(
@@ -156,7 +156,7 @@ export class TestVault {
     );
   }
 
-  /** Thousands of notes past the service: uploading them would take most of a minute. */
+  /** Writes thousands of notes directly into the database: uploading them would take most of a minute. */
   async fill({ database }: TestService, notes: readonly { path: string; content: string }[]): Promise<void> {
     const rows = notes.map(({ path, content }) => {
       const encryptedPath = this.encryptedPath(path);

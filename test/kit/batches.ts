@@ -4,7 +4,7 @@ import { COMMIT_UPLOADS } from '../../src/domain/files/index.js';
 import type { TestDatabase } from './database.js';
 import { bytes, sha256, type TestWorkspace } from './workspace.js';
 
-/** An item of an upload as clients encode it; with other keys or values, a wrong one. */
+/** An item of an upload as clients encode it; invalid with other keys or values. */
 export type SentItem = Readonly<Record<string, unknown>>;
 
 export interface ReceivedItem {
@@ -16,7 +16,7 @@ export interface ReceivedItem {
   readonly content?: Uint8Array;
 }
 
-/** An item that uploads a content under a path. */
+/** An item that uploads a content to a path. */
 export const upload = (encryptedPath: string, content: Buffer | string, rest: SentItem = {}): SentItem => ({
   encryptedPath,
   contentHash: sha256(content),
@@ -60,7 +60,7 @@ export function downloadBatch(
     .send({ items });
 }
 
-/** The items of an answer with 200. */
+/** The items of a 200 answer. */
 export async function downloaded(
   workspace: TestWorkspace,
   paths: readonly string[],
@@ -69,12 +69,12 @@ export async function downloaded(
   return itemsIn((await downloadBatch(workspace, asked).expect(200)).body as Buffer);
 }
 
-/** Items that fill a first group and begin the next one; more bytes than the reader waits for before it parses them. */
+/** Items that fill a first group and begin the next one, with more bytes than the reader collects before it parses them. */
 export const firstGroup = (): SentItem[] =>
   Array.from({ length: 100 }, (_, i) => upload(`first${i}`, Buffer.alloc(2_000, i)));
 
 /**
- * A batch of which the first group has been committed. Resolves with what sends the rest and gives the answer.
+ * Starts a batch whose first group is committed. Resolves with a function that sends the rest and returns the answer.
  * @param rest the items after `firstGroup`
  */
 export async function begunBatch(

@@ -5,19 +5,19 @@ import type { TestDatabase } from './database.js';
 
 type Query = Pick<TestDatabase, 'query'>;
 
-/** By their arguments alone: nothing calls them any more. */
+/** Only their signatures matter: nothing calls them any more. */
 const OBSOLETE = `
   CREATE FUNCTION put_document(p_workspace uuid, p_path text) RETURNS text LANGUAGE sql AS 'SELECT $2';
   CREATE FUNCTION put_file(p_workspace uuid, p_path text) RETURNS text LANGUAGE sql AS 'SELECT put_document($1, $2)';
   CREATE FUNCTION put_files(p_workspace uuid, p_path text[]) RETURNS text[] LANGUAGE sql AS 'SELECT $2'`;
 
-/** The functions of uploads of the version before the baseline. */
+/** The upload functions of the version before the baseline. */
 export const FUNCTIONS_BEFORE = {
   main: 'put_documents',
   template: readFileSync(new URL('./put-documents-before.sql', import.meta.url), 'utf8'),
 };
 
-/** Turns a migrated database into one of the version before the baseline, with what is in it. */
+/** Downgrades a migrated database to the version before the baseline, keeping its data. */
 export async function makeAsBeforeBaseline({ query }: Query): Promise<void> {
   const applied = (await query<{ name: string }>('SELECT name FROM migrations')).map(({ name }) => name);
   for (const Migration of migrations.slice(baseline.length).reverse())
@@ -29,13 +29,13 @@ export async function makeAsBeforeBaseline({ query }: Query): Promise<void> {
   await noteMigrations({ query }, REPLACED_MIGRATIONS);
 }
 
-/** Writes into the list of migrations of a database that these are applied. */
+/** Records these migrations as applied. */
 export async function noteMigrations({ query }: Query, names: readonly string[]): Promise<void> {
   for (const name of names)
     await query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [name.slice(-13), name]);
 }
 
-/** A page of the log as instances of the version before read it. $1: the workspace. */
+/** A page of the log as instances of the previous version read it. $1: the workspace. */
 export const PULL_BEFORE = `
   SELECT string_agg(encrypted_path || ' ' || action, ',' ORDER BY cursor) AS items
   FROM (
@@ -43,7 +43,7 @@ export const PULL_BEFORE = `
     FROM changes c WHERE c.workspace_id = $1 AND c.cursor > 0 ORDER BY c.cursor LIMIT 100
   ) rows`;
 
-/** As instances of the version before the baseline write deletions and restored versions, for one file; under no lock. */
+/** Deletion and restoration of one file as instances of the version before the baseline write them; without a lock. */
 export const WRITES_BEFORE = {
   /** $1: the workspace, $2: the file. */
   delete: `

@@ -4,9 +4,9 @@ import { eventually } from './eventually.js';
 import type { TestService } from './service.js';
 
 /**
- * Sends a request but for the last byte of its body. Resolves when its token was found good, with what sends that byte and
- * gives the answer.
- * @param service where it is sent to; nobody else may ask there meanwhile
+ * Sends a request without the last byte of its body. Resolves once its token was accepted, with a function that sends the
+ * byte and returns the answer.
+ * @param service the receiver; no other requests may be sent to it meanwhile
  */
 export async function begunRequest(
   service: TestService,

@@ -9,7 +9,7 @@ const { environment = {} } = servers;
 
 const UNPACKED = join(environment.TEST_SERVERS_DIR ?? '', 'usr/lib/chromium/chromium');
 
-/** One of its libraries lies where only an installed one is looked for. */
+/** Finds the unpacked libraries: one of them is otherwise looked for only where an installed one would be. */
 const unpackedEnvironment = {
   ...environment,
   LD_LIBRARY_PATH: (environment.LD_LIBRARY_PATH ?? '')
@@ -25,7 +25,7 @@ const executable = [
   UNPACKED,
 ].find(existsSync);
 
-/** `describe` for what needs a real browser. Where there is none it is skipped, in one line; in CI it fails. */
+/** `describe` for tests that need a real browser. Without one they are skipped, with one line; in CI they fail. */
 export function describeWithBrowser(name: string, tests: () => void): void {
   if (executable !== undefined || isRequired) {
     describe(name, tests);
@@ -36,8 +36,8 @@ export function describeWithBrowser(name: string, tests: () => void): void {
 }
 
 /**
- * A Chromium without a screen, in a directory of its own that goes with it.
- * @param more arguments of it @throws where there is none
+ * A headless Chromium with its own directory, which is deleted with it.
+ * @param more further arguments @throws when Chromium is missing
  */
 export function openBrowser(...more: string[]): Promise<Browser> {
   if (executable === undefined) throw new Error('there is no chromium (Debian: apt-get install chromium)');
@@ -49,7 +49,7 @@ export function openBrowser(...more: string[]): Promise<Browser> {
   });
 }
 
-/** A desktop's window and a phone's. */
+/** Window sizes of a desktop and of a phone. */
 export const SIZES = [
   ['1280×800', { width: 1280, height: 800 }],
   ['390×844', { width: 390, height: 844 }],
@@ -65,16 +65,16 @@ export async function pageOf(context: BrowserContext): Promise<Page> {
 export const focused = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => document.activeElement?.id);
 
-/** The width of its outline. A page is usable before its style sheet has loaded; the load event waits for that. */
+/** The focused element's outline width. Waits for the load event: a page is usable before its style sheet is loaded. */
 export async function outline(page: Page): Promise<string> {
   await page.waitForLoadState();
   return page.evaluate(() => getComputedStyle(document.activeElement!).outlineWidth);
 }
 
 /**
- * axe finds nothing. In the dark colours alone differ, so that it looks at nothing else. Our pages have no frames: only what
- * it finds in several would have to be put together, for which it opens another page each time, unless in its legacy mode.
- * A page that it has looked at has its script already.
+ * axe finds no violation. In dark mode only colours differ, so only contrast is checked. The pages have no frames, so
+ * legacy mode suffices; otherwise axe opens another page each time to merge the results of frames. An inspected page
+ * already has the script of axe.
  */
 export async function expectAccessible(page: Page): Promise<void> {
   expect(page.frames()).toHaveLength(1);
@@ -87,7 +87,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }))).toEqual([]);
 }
 
-/** Nothing overflows: the page does not scroll horizontally. */
+/** The page does not scroll horizontally. */
 export async function expectFits(page: Page): Promise<void> {
   const { scrollWidth, clientWidth } = await page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;

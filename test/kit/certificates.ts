@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Certificates {
-  /** Of an authority that nobody else trusts. */
+  /** Certificate of an authority that no other program trusts. */
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
@@ -12,7 +12,7 @@ export interface Certificates {
 
 const EC_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-/** A new certificate authority, and a server's certificate for these names, both good for two days. */
+/** Creates a certificate authority and a server certificate for these names, both valid for two days. */
 export function createCertificates(...names: string[]): Certificates {
   const directory = mkdtempSync(join(tmpdir(), 'certificates-'));
   const at = (file: string): string => join(directory, file);

@@ -6,7 +6,7 @@ export type Checksums = Readonly<Record<string, string>>;
 /** Columns that change whenever a token is used, or with each heartbeat of a service. */
 const MOVE_BY_THEMSELVES = `'{last_used_at,alive_until,trusted_until}'::text[]`;
 
-/** Reads the whole database in one statement, except for values that change by themselves. New tables are included automatically. */
+/** Reads the whole database in one statement, without columns that change by themselves. Includes new tables automatically. */
 export async function checksums(database: TestDatabase): Promise<Checksums> {
   const tables = await database.queryPrepared<{ name: string; moves: boolean }>(
     `SELECT tablename AS name, EXISTS (

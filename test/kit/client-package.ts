@@ -4,7 +4,7 @@ import { rolldown } from 'rolldown';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** Builds the package of the client with all that it needs, for a process of its own. @param directory gets its name */
+/** Builds the client's package with its dependencies, for use in another process. @param directory output directory */
 export async function buildClientPackage(directory: string): Promise<void> {
   const input = {
     core: join(ROOT, 'client/src/core/index.ts'),
@@ -19,7 +19,7 @@ export async function buildClientPackage(directory: string): Promise<void> {
   await writeFile(join(directory, 'package.json'), JSON.stringify(manifest));
 }
 
-/** The library of the client with all that it needs, as one file for browsers. */
+/** Bundles the client library with its dependencies into one file for browsers. */
 export async function bundleForBrowsers(file: string): Promise<void> {
   const input = join(ROOT, 'client/src/core/index.ts');
   const made = await rolldown({ input, platform: 'browser', logLevel: 'silent' });

@@ -5,19 +5,19 @@ import { DEV_LOGIN_KEY } from './service.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** `npm run cluster`: instances in processes of their own behind nginx, on one PostgreSQL and one S3 server. */
+/** `npm run cluster`: instances in separate processes behind nginx, with one PostgreSQL and one S3 server. */
 export interface TestCluster {
-  /** Of the proxy. */
+  /** URL of the proxy. */
   readonly url: string;
   readonly instances: readonly { readonly url: string; readonly pid: number }[];
-  /** For the admin command. */
+  /** Settings for the admin command. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the instances and nginx have written. */
+  /** Output of the instances and of nginx. */
   readonly output: () => string;
   stop(): Promise<void>;
 }
 
-/** @throws with what was written when it does not start */
+/** @throws with the output when it does not start */
 export async function startCluster(env: Record<string, string> = {}): Promise<TestCluster> {
   const child = spawn(process.execPath, [join(ROOT, 'scripts', 'cluster.mjs')], {
     env: { ...process.env, NODE_ENV: 'test', DEV_LOGIN_KEY, LOG_LEVEL: 'info', ...env },

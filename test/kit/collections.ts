@@ -2,8 +2,8 @@ const LINE = /(Scavenge|Mark-Compact).*? [\d.]+ \([\d.]+\) -> ([\d.]+) \(/;
 const MIB = 1024 * 1024;
 
 /**
- * What was still held after each collection of young garbage and not after the one before, in bytes, by the lines of `--trace-gc`.
- * Work that keeps nothing adds nothing.
+ * Bytes that survived each young collection but not the one before, computed from `--trace-gc`. Work that retains nothing
+ * adds nothing.
  */
 export function keptBytes(trace: string): { readonly collections: number; readonly bytes: number } {
   let before: number | undefined;

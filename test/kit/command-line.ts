@@ -9,7 +9,7 @@ import { GIVE_UP_AFTER_MS } from './eventually.js';
 
 const PROGRAM = join(ROOT, 'dist/client/src/cli/cloud-sync.js');
 
-/** What `--json` prints. */
+/** A document printed by `--json`. */
 export type Document = Readonly<Record<string, unknown>>;
 
 export interface Ended {
@@ -20,7 +20,7 @@ export interface Ended {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** A machine with a home of its own and one folder; the command runs as a process. */
+/** A machine with its own home and one folder. Commands run as processes. */
 export class Machine {
   readonly folder: string;
 
@@ -36,7 +36,7 @@ export class Machine {
     return join(this.home, 'state/cloud-sync');
   }
 
-  /** The state of the folder; there is one. */
+  /** The state directory of the only folder. */
   get state(): string {
     const [name = ''] = readdirSync(this.stateHome);
     return join(this.stateHome, name);
@@ -46,7 +46,7 @@ export class Machine {
     return this.spawn(process.execPath, [PROGRAM, ...args], env);
   }
 
-  /** On a terminal of its own, by `script` of util-linux; what the terminal shows is in stdout. */
+  /** Runs a command on its own terminal, by `script` of util-linux. stdout has what the terminal shows. */
   onTerminal(args: readonly string[]): Child {
     const words = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`);
     return this.spawn('script', ['--quiet', '--return', '--command', words.join(' '), '/dev/null'], {});
@@ -63,7 +63,7 @@ export class Machine {
     });
   }
 
-  /** Runs a command to its end. Its standard input is empty unless told. */
+  /** Runs a command to its end, by default with empty standard input. */
   async run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<Ended> {
     const child = this.start(args, env);
     child.stdin.end(input);
@@ -74,7 +74,7 @@ export class Machine {
     return { code, stdout, stderr };
   }
 
-  /** Runs a command with `--json`. @returns its exit code and its one document */
+  /** Runs a command with `--json`. @returns its exit code and its only document */
   async json(
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
@@ -101,7 +101,7 @@ export class Machine {
     rmSync(join(this.folder, path));
   }
 
-  /** Every file of the folder but the client's own, as text. */
+  /** Every file of the folder except the client's own, as text. */
   files(): Record<string, string> {
     const names = readdirSync(this.folder, { recursive: true, encoding: 'utf8' });
     const files = names.filter((name) => !name.startsWith('.cloud-sync/'));
@@ -110,7 +110,7 @@ export class Machine {
   }
 }
 
-/** A line of `watch`: each has some of these facts. */
+/** A line of `watch`, with some of these facts. */
 export interface WatchEvent {
   readonly event: string;
   readonly reasons?: readonly string[];
@@ -123,7 +123,7 @@ export interface WatchEvent {
   readonly stopped?: string | null;
 }
 
-/** A running `watch`, by its JSON lines. */
+/** A running `watch` and its JSON lines. */
 export class Watch {
   readonly events: WatchEvent[] = [];
   private readonly waiting = new Set<() => void>();
@@ -139,7 +139,7 @@ export class Watch {
     });
   }
 
-  /** The first event after a mark for which this holds. @throws with all of them when the process ends before */
+  /** Returns the first event after a mark that matches. @throws with all events when the process ends first */
   async until(holds: (event: WatchEvent) => boolean, from = 0): Promise<WatchEvent> {
     const find = (): WatchEvent | undefined => this.events.slice(from).find(holds);
     const told = (): string => `${JSON.stringify(this.events)} ${this.stderr}`;
@@ -165,7 +165,7 @@ export class Watch {
     return Promise.race([found, over]).finally(done);
   }
 
-  /** Everything that was told until now. */
+  /** The number of events so far. */
   get mark(): number {
     return this.events.length;
   }

@@ -22,9 +22,9 @@ import { type NameServer, startNameServer } from './name-server.js';
 import { DEV_LOGIN_KEY } from './service.js';
 import { servers } from './test-servers.js';
 
-/** The user of the image, where the tests may become another one. */
+/** The image's user, if the tests may switch to it. */
 export const IMAGE_USER = process.getuid?.() === 0 ? { uid: 65532, gid: 65532 } : {};
-/** One that every system has: initdb looks its name up. */
+/** A user that every system has, because initdb looks up its name. */
 const POSTGRES_USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 export const INSTANCES = ['127.0.0.2', '127.0.0.3'];
 const [, final = []] = dockerfileStages();
@@ -36,8 +36,8 @@ export interface Started {
 }
 
 /**
- * The services of docker-compose.yml as processes: command, environment, user and volumes are the file's, the addresses are
- * this machine's. Two instances, as `--scale service=2` makes them, share a volume; the proxy finds them by their name.
+ * Runs the services of docker-compose.yml as processes: command, environment, user and volumes are the file's, addresses
+ * are this machine's. Two instances, as with `--scale service=2`, share a volume; the proxy finds them by their name.
  */
 export class ComposeProcesses {
   readonly root = mkdtempSync(join(tmpdir(), 'compose-'));
@@ -54,7 +54,7 @@ export class ComposeProcesses {
     chmodSync(this.root, 0o755);
     mkdirSync(join(this.root, 'project'));
     this.deployment = makeEnv(join(this.root, 'project'), 'https://localhost', ...options);
-    // The containers have its files one by one.
+    // The containers mount the files of the directory one by one.
     chmodSync(join(this.deployment.directory, 'secrets'), 0o755);
     for (const [directory, user] of [
       ['data', IMAGE_USER],
@@ -83,7 +83,7 @@ export class ComposeProcesses {
     return this.postgres?.exitCode === null && this.postgres.signalCode === null;
   }
 
-  /** initdb as the image does it, and the command of the file. */
+  /** Runs initdb like the image, and then the command of the file. */
   async startPostgres(): Promise<void> {
     const { environment = {}, command = [] } = compose.services.postgres!;
     const data = join(this.root, 'postgres', 'pgdata');
@@ -97,7 +97,7 @@ export class ComposeProcesses {
       execFileSync(join(BINARIES, 'initdb'), all, { ...POSTGRES_USER, stdio: 'pipe' });
     }
     const here = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', join(this.root, 'postgres')];
-    // The image's server has lz4, which the embedded one is built without.
+    // The image's server supports lz4; the embedded one does not.
     const [, ...args] = command.map((word) => word.replace('lz4', 'pglz'));
     const { child, output } = this.run(join(BINARIES, 'postgres'), [...args, ...here], POSTGRES_USER);
     this.postgres = child;
@@ -107,14 +107,14 @@ export class ComposeProcesses {
     writeFileSync(join(this.deployment.directory, 'secrets', 'database_url'), url);
   }
 
-  /** @param instance the number of it, from 0 */
+  /** @param instance its number, from 0 */
   async startService(instance: number): Promise<Started> {
     this.port ||= await freePort();
     const [command = '', ...args] = execForm(final, 'CMD');
     const started = this.run(command, args, {
       ...IMAGE_USER,
       cwd: join(this.root, 'image'),
-      // As in the container, nothing of the test's environment is there.
+      // As in the container, without the test's own environment.
       env: { ...this.environment(), HOST: INSTANCES[instance]!, WATCHDOG_INTERVAL_S: '2' },
     });
     this.instances[instance] = started;
@@ -156,7 +156,7 @@ export class ComposeProcesses {
       XDG_DATA_HOME: join(this.root, 'proxy'),
       XDG_CONFIG_HOME: join(this.root, 'tmp'),
     };
-    // A copy: the user of the image may not be allowed to read the directory of the servers.
+    // Copied, because the image's user may not be allowed to read the directory of the servers.
     const caddy = join(this.root, 'caddy-server');
     cpSync(join(servers.environment?.TEST_SERVERS_DIR ?? '', 'usr/bin/caddy'), caddy);
     const { output } = this.run(caddy, args, { ...IMAGE_USER, env });
@@ -168,12 +168,12 @@ export class ComposeProcesses {
     return readFileSync(join(this.root, 'proxy/caddy/pki/authorities/local/root.crt'));
   }
 
-  /** The service of an instance, which its watchdog has started. */
+  /** The service process of an instance, a child of its watchdog. */
   serviceOf(instance: number): number {
     return childrenOf(this.instances[instance]!.child.pid!)[0]!;
   }
 
-  /** Ends all processes of an instance at once, as the end of a container does. */
+  /** Kills all processes of an instance at once, like the end of a container. */
   async killInstance(instance: number): Promise<void> {
     const { child } = this.instances[instance]!;
     const service = this.serviceOf(instance);
@@ -182,7 +182,7 @@ export class ComposeProcesses {
     await once(child, 'exit');
   }
 
-  /** As the loss of power to the machine, except for what the kernel has not written yet. */
+  /** Like a power failure, except that data in the kernel's buffers survives. */
   async killEverything(): Promise<void> {
     const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
     for (const [index, { child }] of this.instances.entries())
@@ -196,7 +196,7 @@ export class ComposeProcesses {
     await eventually(() => expect(descendants.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]));
   }
 
-  /** The admin command in a container of its own. @returns what it printed @throws when it fails */
+  /** Runs the admin command as in a separate container. @returns its output @throws when it fails */
   admin(...args: string[]): string {
     const options = { ...IMAGE_USER, cwd: join(this.root, 'image'), env: this.environment() };
     return execFileSync('node', ['dist/service/admin.js', ...args], { ...options, encoding: 'utf8' });
@@ -209,7 +209,7 @@ export class ComposeProcesses {
   }
 }
 
-/** As the image does at its first start. */
+/** Creates the database like the image on its first start. */
 async function createIfMissing(url: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: url.replace(/[^/]+$/, 'postgres') });
   await client.connect();

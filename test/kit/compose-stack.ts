@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { compose, dockerfileStages, interpolated, ROOT, text } from './deployment.js';
 
-/** What scripts/make-env.sh has written into a directory. */
+/** The files that scripts/make-env.sh has written. */
 export interface Deployment {
   readonly directory: string;
   readonly dotenv: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export function makeEnv(directory: string, ...args: string[]): Deployment {
   return { directory, dotenv };
 }
 
-/** The environment that Compose gives to a service; its secrets are where the script has written them. */
+/** The environment that Compose gives to a service, with secrets at the paths where the script has written them. */
 export function environmentOf(name: string, { directory, dotenv }: Deployment): Record<string, string> {
   const { environment = {}, env_file: files = [] } = compose.services[name] ?? {};
   const declared = Object.entries(environment).map(([key, value]) => [key, interpolated(value, dotenv)]);
@@ -34,11 +34,11 @@ export function environmentOf(name: string, { directory, dotenv }: Deployment): 
   );
 }
 
-/** The text of a secret that the script has made. */
+/** The text of a secret that the script has created. */
 export const secretOf = ({ directory }: Deployment, name: string): string =>
   readFileSync(join(directory, 'secrets', name), 'utf8');
 
-/** The file system of the image's last stage, as far as it is ours; packages are links into this tree's. */
+/** Recreates our files of the image's last stage; packages are links into this tree's. */
 export function unpackImage(root: string): void {
   const [, final = []] = dockerfileStages();
   const { packages } = JSON.parse(text('package-lock.json')) as {

@@ -5,35 +5,35 @@ import { freePort } from '../../bench/free-port.js';
 import type { TestDatabase } from './database.js';
 import { AnswerReader, errorAnswer, type Request, RequestReader, startIn } from './postgres-wire.js';
 
-/** What happens to a request to PostgreSQL on its way: a statement, or a COMMIT. */
+/** What happens on its way to a request to PostgreSQL, which is a statement or a COMMIT. */
 export type DatabaseFault =
-  /** It arrives late; the answer comes. */
+  /** It arrives late, and is answered. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** It arrives when this resolves; the answer comes. */
+  /** It arrives when this resolves, and is answered. */
   | { readonly kind: 'hold'; readonly until: Promise<unknown> }
-  /** Answered with an error, after which the connection goes on; the server has not received it. */
+  /** Answered with an error, without reaching the server; the connection stays open. */
   | { readonly kind: 'refuse'; readonly code: string; readonly message: string }
-  /** Answered with an error that ends the connection: what follows on it meets a reset. The server has not received it. */
+  /** Answered with an error that ends the connection, without reaching the server; later requests get a reset. */
   | { readonly kind: 'end'; readonly severity: string; readonly code: string }
-  /** The connection is reset; the server has not received it. */
+  /** The connection is reset before the request reaches the server. */
   | { readonly kind: 'reset' }
-  /** Nothing passes this connection any more, in either direction; the server has not received it. */
+  /** From now on, nothing passes this connection in either direction; the request does not reach the server. */
   | { readonly kind: 'blackhole' }
-  /** Done by the server, but the answer never comes. */
+  /** Executed by the server, but never answered. */
   | { readonly kind: 'stall' }
-  /** Done by the server, but the answer is lost in a reset. */
+  /** Executed by the server, but a reset loses the answer. */
   | { readonly kind: 'cut after sending' }
   /** Half of the answer, then a reset. */
   | { readonly kind: 'truncate' }
   /** Half of the answer, then the end of the stream. */
   | { readonly kind: 'half-close' }
-  /** Done, and answered with the error of a server that crashes: what its recovery brings back is done too. */
+  /** Executed, but answered with the error of a crashing server: its recovery restores the result. */
   | { readonly kind: 'panic' };
 
-/** @param statement the name of a prepared statement, else the SQL */
+/** @param statement the name of a prepared statement, otherwise the SQL */
 export type DatabaseWeather = (statement: string) => DatabaseFault | undefined;
 
-/** Stands between the service and PostgreSQL, to be cut, to fall silent, or to do to single requests what networks do. */
+/** A proxy between the service and PostgreSQL that can be cut, fall silent, or apply network faults to single requests. */
 export class DatabaseLink {
   private readonly sockets = new Set<Socket>();
   private server: Server;
@@ -42,7 +42,7 @@ export class DatabaseLink {
 
   private constructor(
     private readonly target: string,
-    /** On 127.0.0.1. */
+    /** The port on 127.0.0.1. */
     readonly port: number,
     private readonly database?: string,
   ) {}
@@ -53,14 +53,14 @@ export class DatabaseLink {
     return link;
   }
 
-  /** As if the database had a server of its own: connections get there whatever database they ask for. */
+  /** Acts as if the database had its own server: connections reach it whatever database they ask for. */
   static async asServerOf({ url, name }: Pick<TestDatabase, 'url' | 'name'>): Promise<DatabaseLink> {
     const link = new DatabaseLink(url, await freePort(), name);
     await link.mend();
     return link;
   }
 
-  /** DATABASE_URL through this link. */
+  /** The DATABASE_URL of this link. */
   get url(): string {
     const url = new URL(this.target);
     url.search = '';
@@ -68,17 +68,17 @@ export class DatabaseLink {
     return url.href;
   }
 
-  /** What happens to each request from now on. */
+  /** Sets the faults of requests from now on. */
   set(weather: DatabaseWeather): void {
     this.weather = weather;
   }
 
-  /** No faults from now on, on connections that are still open. */
+  /** Stops faults, on open connections too. */
   heal(): void {
     this.weather = () => undefined;
   }
 
-  /** No connection stays, none is made. */
+  /** Closes all connections, and accepts none. */
   async cut(): Promise<void> {
     if (!this.server.listening) return;
     const closed = once(this.server, 'close');
@@ -87,13 +87,13 @@ export class DatabaseLink {
     await closed;
   }
 
-  /** Connections stay and can be made, but nothing comes through any more. */
+  /** Keeps and accepts connections, but passes no data any more. */
   silence(): void {
     this.isSilent = true;
     for (const socket of this.sockets) socket.pause();
   }
 
-  /** What fell silent stays so for ever; what is connected anew is not. */
+  /** Silent connections stay silent forever; new ones work. */
   revive(): void {
     this.isSilent = false;
   }
@@ -133,21 +133,21 @@ export class DatabaseLink {
   }
 }
 
-/** One connection, whose requests get their faults in turn. */
+/** One connection. Its requests get their faults in order. */
 class Wire {
   private readonly requests = new RequestReader();
   private last: Promise<void> = Promise.resolve();
-  /** Receives the server's answer instead of the client. */
+  /** Receives the server's answer in place of the client. */
   private keep: ((chunk: Buffer) => void) | undefined;
   private isStarted = false;
   private isCut = false;
   private isEnding = false;
   private readonly answers = new AnswerReader();
-  /** Requests that the server has and has not answered. */
+  /** Number of requests that the server has received but not answered. */
   private unanswered = 0;
   private whenQuiet: (() => void) | undefined;
 
-  /** @param database the one that is used, if not the one that is asked for */
+  /** @param database used in place of the requested one */
   constructor(
     private readonly client: Socket,
     private readonly server: Socket,
@@ -168,7 +168,7 @@ class Wire {
 
   private async meet({ bytes, statement, hasAnswer }: Request): Promise<void> {
     if (this.isEnding) this.client.resetAndDestroy();
-    if (this.isCut || this.isEnding) return; // no network loses a part and delivers what follows
+    if (this.isCut || this.isEnding) return; // no network loses a part and delivers the rest
     if (!this.isStarted) {
       this.isStarted = true;
       this.unanswered++;
@@ -218,7 +218,7 @@ class Wire {
     else this.client.resetAndDestroy();
   }
 
-  /** Faults are of one request: those that were sent with it before have their answers. */
+  /** A fault concerns one request, so wait until earlier ones are answered. */
   private quiet(): Promise<void> | void {
     if (this.unanswered > 0) return new Promise((resolve) => (this.whenQuiet = resolve));
   }

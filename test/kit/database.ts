@@ -5,29 +5,29 @@ import { createOnNodes, dropOnNodes, isEngineThere } from './distributed-databas
 import { GIVE_UP_AFTER_MS } from './eventually.js';
 
 const TEMPLATE = 'template_of_tests';
-const LOOK_EVERY_MS = 2; // what it looks at takes the processor from what it waits for
+const LOOK_EVERY_MS = 2; // polling uses the processor that the awaited work needs
 
-/** The server of this run, as global-setup found or started it. */
+/** The server of this run, which global-setup found or started. */
 const server = JSON.parse(process.env.TEST_SERVER ?? '{}') as pg.ClientConfig;
 
 export interface TestDatabase {
-  /** For DATABASE_URL. */
+  /** Value for DATABASE_URL. */
   readonly url: string;
   readonly name: string;
   /** Reads the rows directly, bypassing the service. */
   query<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** The same for what is asked again and again: planned once for each connection. */
+  /** The same for repeated queries: planned once per connection. */
   queryPrepared<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
   /** Polls until the query has a row. */
   eventually(sql: string): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** A database of its own for one test file, cloned from the migrated template, or empty. */
+/** A separate database for one test file, cloned from the migrated template, or empty. */
 export async function createDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   if (isEngineThere) await createOnNodes(String(server.connectionString), name, isEmpty);
-  // Copied as files, not page by page through the log: a tenth of the time, for a template in memory.
+  // Copied as files, not through the log: a tenth of the time for a template in memory.
   else await asAdmin(`CREATE DATABASE ${name}${isEmpty ? '' : ` TEMPLATE ${TEMPLATE}`} STRATEGY FILE_COPY`);
   const pool = new pg.Pool({ ...connectionTo(name), max: 2 });
   pool.on('error', () => undefined);
@@ -75,7 +75,7 @@ function urlOf(database: string): string {
   if (server.connectionString) {
     const url = new URL(server.connectionString);
     url.pathname = `/${database}`;
-    url.searchParams.delete('options'); // they would override what a test sets for its database
+    url.searchParams.delete('options'); // would override what a test sets for its database
     return url.href;
   }
   const { user, password, host, port } = server;

@@ -8,7 +8,7 @@ export const text = (path: string): string => readFileSync(join(ROOT, path), 'ut
 
 const FLAGS = pathToFileURL(join(ROOT, 'scripts', 'heap-flags.mjs')).href;
 
-/** What `npm start` tells the engine of memory and garbage. */
+/** Memory and garbage collection flags of `npm start`. */
 export const { HEAP_FLAGS } = (await import(FLAGS)) as { readonly HEAP_FLAGS: readonly string[] };
 
 /** The parts of a compose file's service that the tests check. */
@@ -56,7 +56,7 @@ export interface Compose {
 
 export const compose = parse(text('docker-compose.yml'), { merge: true }) as Compose;
 
-/** `${NAME:-default}` and `${NAME:?message}` as Docker Compose fills them in. @throws when a needed one is not given */
+/** Expands `${NAME:-default}` and `${NAME:?message}` like Docker Compose. @throws when a required value is missing */
 export function interpolated(value: string, given: Readonly<Record<string, string>>): string {
   return value.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
     const found = given[name];
@@ -87,7 +87,7 @@ export function dockerfileStages(): Instruction[][] {
   return stages;
 }
 
-/** The JSON array of an instruction in its exec form; of the last one, which counts. */
+/** The JSON array of the last instruction of a kind, in exec form. */
 export function execForm(stage: readonly Instruction[], name: string): string[] {
   const { rest = '' } = stage.findLast((instruction) => instruction.name === name) ?? {};
   return JSON.parse(rest.slice(rest.indexOf('['))) as string[];

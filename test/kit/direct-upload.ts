@@ -15,7 +15,7 @@ interface DirectUpload {
   readonly at?: Date;
 }
 
-/** Uploads by the function that the service calls, without a service. */
+/** Uploads with the SQL function that the service calls, without a service. */
 export async function uploadDirectly(
   { query }: Pick<TestDatabase, 'query'>,
   { workspaceId, path, text, at = new Date() }: DirectUpload,

@@ -3,22 +3,22 @@ import { UPLOAD_FUNCTIONS } from '../../src/domain/files/index.js';
 import { distributeDatabase } from '../../src/platform/database/index.js';
 
 /**
- * The other nodes of TEST_DATABASE_URL's server, as URLs separated by commas, where it is the coordinator of an engine that
- * distributes tables. Each test database is then one on every node. The role needs the privilege to add nodes.
+ * URLs of the worker nodes, separated by commas, if TEST_DATABASE_URL is the coordinator of an engine that distributes
+ * tables. Each test database then exists on every node. The role needs the privilege to add nodes.
  */
 const WORKERS = (process.env.TEST_DATABASE_WORKERS ?? '').split(',').filter(Boolean);
 
-/** Few, because each shard is a table on a node, and every test file has a database of its own. */
+/** Few, because each shard is a table on a node, and every test file has its own database. */
 const SHARDS = 4;
 
 export const isEngineThere = WORKERS.length > 0;
 
 const allNodes = (coordinator: string): string[] => [coordinator, ...WORKERS];
 
-/** Distributing a database takes most of a minute on a busy machine, and copying one a second. */
+/** Distributing a database takes most of a minute on a busy machine; copying one takes a second. */
 const TEMPLATE = 'template_of_tests_on_nodes';
 
-/** Held by who uses the template: it cannot be copied while anybody is connected to it. */
+/** Held while the template is in use: it cannot be copied while another session is connected to it. */
 const TEMPLATE_LOCK = 7_265_012;
 
 /** @param coordinator the URL of its maintenance database */
@@ -34,7 +34,7 @@ export async function createOnNodes(coordinator: string, name: string, isEmpty: 
   } finally {
     await holder.end();
   }
-  await distribute(inDatabase(coordinator, name)); // what belongs to the name of a database is not copied with it
+  await distribute(inDatabase(coordinator, name)); // settings that belong to a database's name are not copied
 }
 
 async function createTemplate(coordinator: string): Promise<void> {
@@ -50,7 +50,7 @@ async function createTemplate(coordinator: string): Promise<void> {
     ]);
 }
 
-/** The engine's own daemon is connected too, and comes back after some seconds. */
+/** The engine's own daemon is connected too, and reconnects after some seconds. */
 const LEAVE_TEMPLATE = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname LIKE '${TEMPLATE}%'`;
 
 const copyOf = (template: string, name: string): string[] => [

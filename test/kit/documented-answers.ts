@@ -15,16 +15,16 @@ import type {
 } from '../../src/platform/api-docs/index.js';
 import { allRoutes, operationsOf, schemaCompiler } from './api-document.js';
 
-/** What any request may meet, whatever it asks for: the document says so once, in its description. */
+/** Statuses that any request can get; the document lists them once, in its description. */
 const OF_TRANSPORT = new Set([408, 414, 415, 417, 431, 500]);
-/** Errors of requests that are refused before they have a route. */
+/** Errors of requests that are refused before routing. */
 const MALFORMED =
   /^\{"error":"(?:a Host header is required|the query is not UTF-8)"\}$|400: the query is not UTF-8\./;
 
 const problems = new Set<string>();
 const seen = new Set<string>();
 
-/** Every answer of a service that `start` makes, whoever asks for it, is held to docs/openapi.json. */
+/** Checks every answer of a service that `start` creates against docs/openapi.json. */
 export async function watchingAnswers<T>(start: () => Promise<T>): Promise<T> {
   const watch = (message: unknown): void => {
     const { fastify } = message as { fastify: FastifyInstance };
@@ -41,19 +41,19 @@ export async function watchingAnswers<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** For what passes no hook: an operation was seen to answer with this. */
+/** Records an answer that no hook sees. */
 export function sawAnswer(operationId: string, status: number): void {
   seen.add(`${operationId} ${status}`);
 }
 
-/** @throws with all that was answered and is not documented, since the last call */
+/** @throws with all undocumented answers since the last call */
 export function expectNoProblems(): void {
   const found = [...problems];
   problems.clear();
   if (found.length > 0) throw new Error(`Not as docs/openapi.json has it:\n${found.join('\n')}`);
 }
 
-/** Leaves what was seen since the last call for the reporter, which counts at the end of the run. */
+/** Writes the answers seen since the last call for the reporter, which counts them after the run. */
 export function leaveSeen(): void {
   const directory = process.env.SEEN_ANSWERS;
   if (directory) writeFileSync(join(directory, randomUUID()), [...seen].join('\n'));
@@ -86,7 +86,7 @@ interface Answer {
   readonly request: FastifyRequest;
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
-  /** Null when it was not looked at. */
+  /** Null when it was not inspected. */
   readonly body: Buffer | null;
 }
 
@@ -163,7 +163,7 @@ let compile: ((schema: object) => ValidateFunction) | undefined;
 const validators = new Map<object, ValidateFunction>();
 const known = new Map<string, Known>();
 
-/** Each schema once in a process, and only those that are needed. */
+/** Compiles each schema at most once per process. */
 function compiled(schema: object): ValidateFunction {
   let validate = validators.get(schema);
   if (!validate) {
@@ -180,7 +180,7 @@ function loaded(): ApiDocument {
   return document;
 }
 
-/** Undefined for addresses that no route serves, and for what is not described. */
+/** Undefined for unrouted addresses and undocumented routes. */
 function operationOf(request: FastifyRequest): Known | undefined {
   loaded();
   const { url } = request.routeOptions;
@@ -191,6 +191,6 @@ function operationOf(request: FastifyRequest): Known | undefined {
   // Another spelling of a path below `*` is another address.
   if (rest !== '' && request.originalUrl.split('?')[0] !== template.replace('{path}', rest))
     return known.get(`${method} ${template}`);
-  const mounted = `${request.method.toLowerCase()} ${template.replace('{path}', rest)}`; // it has no HEAD
+  const mounted = `${request.method.toLowerCase()} ${template.replace('{path}', rest)}`; // mounted routes have no HEAD
   return known.get(`${method} ${template}`) ?? known.get(mounted);
 }

@@ -7,14 +7,14 @@ const run = promisify(execFile);
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 
-/** A block of commands as it stands in a document, and what it is said to print. */
+/** A block of commands in a document, with its documented output. */
 export interface Commands {
   readonly text: string;
-  /** Lines; undefined where the document says nothing. */
+  /** Lines; undefined when the document shows no output. */
   readonly answers: readonly string[] | undefined;
 }
 
-/** The blocks of `sh` in a document, in their order, each with the block of `json` that follows it at once. */
+/** The `sh` blocks of a document in order, each with the `json` block that directly follows it. */
 export async function commandsOf(document: string): Promise<Commands[]> {
   const text = await readFile(join(DOCS, document), 'utf8');
   return [...text.matchAll(/^```sh\n(.*?)^```\n(?:```json\n(.*?)^```$)?/gms)].map(
@@ -27,7 +27,7 @@ export async function commandsOf(document: string): Promise<Commands[]> {
 
 const BETWEEN = '\u001e';
 
-/** Runs blocks one after the other in one shell; what each of them has printed. @throws when a command fails */
+/** Runs the blocks in order in one shell. @returns the output of each @throws when a command fails */
 export async function runCommands(
   blocks: readonly Commands[],
   env: NodeJS.ProcessEnv,

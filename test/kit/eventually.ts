@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 10;
-/** Longer than a slow machine takes for anything that comes; less where it is known that it may never (planted faults). */
+/** Longer than a slow machine takes for anything that happens; shorter for planted faults, where it may never happen. */
 export const GIVE_UP_AFTER_MS = Number(process.env['GIVE_UP_AFTER_MS'] ?? 180_000);
 
-/** Resolves as soon as `check` does, with what it gives; for what the service does after its answer. */
+/** Resolves with the result of `check` as soon as it succeeds: for what the service does after its answer. */
 export async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   for (const giveUpAt = Date.now() + GIVE_UP_AFTER_MS; ;) {
     try {

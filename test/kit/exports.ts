@@ -3,7 +3,7 @@ import { extract } from 'tar-stream';
 import type { TestUser } from './user.js';
 import { bytes } from './workspace.js';
 
-/** The files of a tar, by name. */
+/** The files of a tar by name. */
 export async function filesIn(tar: Buffer): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
   const archive = extract();
@@ -16,7 +16,7 @@ export async function filesIn(tar: Buffer): Promise<Map<string, Buffer>> {
   return files;
 }
 
-/** An export of the user, as a client receives it. */
+/** The export of a user, as a client receives it. */
 export async function exportOf(user: TestUser): Promise<Buffer> {
   const { body } = await user.get('/api/v1/auth/me/export').buffer(true).parse(bytes).expect(200);
   return body;

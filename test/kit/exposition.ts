@@ -11,7 +11,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The answer of GET /metrics, parsed line by line. @throws on a line that is not of the format */
+/** The answer of GET /metrics, parsed line by line. @throws on a malformed line */
 export class Exposition {
   private constructor(
     readonly samples: readonly Sample[],
@@ -29,12 +29,12 @@ export class Exposition {
     return new Exposition(lines.map(sampleOf), text);
   }
 
-  /** The sum of the samples of a name that have these labels. */
+  /** The sum of the samples with a name and these labels. */
   sum(name: string, labels: Readonly<Record<string, string>> = {}): number {
     return this.matching(name, labels).reduce((sum, { value }) => sum + value, 0);
   }
 
-  /** The one sample with these labels; undefined when there is none. */
+  /** The only sample with these labels; undefined when there is none. */
   value(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     return this.matching(name, labels)[0]?.value;
   }

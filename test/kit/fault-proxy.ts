@@ -6,34 +6,34 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** What happens to a request on its way. */
 export type Fault =
-  /** It arrives late; the answer comes. */
+  /** It arrives late, and is answered. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** The connection is reset; the server has not received it. */
+  /** The connection is reset before the request reaches the server. */
   | { readonly kind: 'reset' }
-  /** Taken, and never answered; the server has not received it. */
+  /** Accepted, but neither answered nor passed to the server. */
   | { readonly kind: 'blackhole' }
-  /** Answered with this status and an S3 error code; the server has not received it. */
+  /** Answered with this status and an S3 error code, without reaching the server. */
   | { readonly kind: 'answer'; readonly status: number; readonly code?: string }
-  /** The server gets half of the body, and a cut; so does the client. */
+  /** The server gets half of the body and then a reset; so does the client. */
   | { readonly kind: 'truncate request' }
-  /** Done by the server, but the answer is lost. */
+  /** Executed by the server, but the answer is lost. */
   | { readonly kind: 'cut after sending' }
-  /** Never answered, and done by the server after so long. */
+  /** Never answered, and executed by the server after this time. */
   | { readonly kind: 'late'; readonly ms: number }
-  /** Half of the answer's body, or another share of it, then a reset. */
+  /** Half of the answer's body, or another share, then a reset. */
   | { readonly kind: 'truncate'; readonly share?: number }
   /** Half of the answer's body, then the end of the stream. */
   | { readonly kind: 'half-close' }
   /** Half of the answer's body, then silence. */
   | { readonly kind: 'stall' }
-  /** Said to be done; the server has not received it. */
+  /** Answered as if executed, without reaching the server. */
   | { readonly kind: 'swallow'; readonly etag?: string }
-  /** Done, and answered with other headers. */
+  /** Executed, but answered with other headers. */
   | { readonly kind: 'lie'; readonly headers: Readonly<Record<string, string>> };
 
 export interface ProxiedRequest {
   readonly method: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
 }
 
@@ -41,14 +41,14 @@ const IDLE_WITHIN_MS = 120_000;
 
 export type Weather = (request: ProxiedRequest) => Fault | undefined;
 
-/** Stands before a real HTTP server and does to its requests what networks and servers do. */
+/** A proxy in front of a real HTTP server that applies faults of networks and servers. */
 export class FaultProxy {
   /** All requests so far, in order. */
   readonly requests: ProxiedRequest[] = [];
   private weather: Weather = () => undefined;
   private readonly sockets = new Set<Socket>();
   private readonly underWay = new Set<Promise<void>>();
-  /** Closes no idle connection: answers say how long the service keeps them, and a client may be that slow. */
+  /** Never closes an idle connection: answers state how long the service keeps them, and a client may be that slow. */
   private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) =>
     this.take(request, response),
   );
@@ -70,22 +70,22 @@ export class FaultProxy {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Open ones to it, those that are kept for later included. */
+  /** Number of open connections to the proxy, including idle ones. */
   get connections(): number {
     return this.sockets.size;
   }
 
-  /** What happens to each request from now on. */
+  /** Sets the faults of requests from now on. */
   set(weather: Weather): void {
     this.weather = weather;
   }
 
-  /** No faults from now on. */
+  /** Stops faults. */
   heal(): void {
     this.weather = () => undefined;
   }
 
-  /** Resolves when nothing is under way any more, late arrivals included, or after two minutes: what then still is never arrives. */
+  /** Resolves when no request is in flight, late ones included, or after two minutes, when the rest will never arrive. */
   async idle(): Promise<void> {
     const late = AbortSignal.timeout(IDLE_WITHIN_MS);
     const isLate = once(late, 'abort');
@@ -122,7 +122,7 @@ export class FaultProxy {
     try {
       await this.meet(this.weather({ method, path }), request, response);
     } catch {
-      request.socket.destroy(); // one of the two sides has gone
+      request.socket.destroy(); // one of the two sides has disconnected
     }
   }
 
@@ -182,9 +182,9 @@ export class FaultProxy {
     const body = await Promise.race([buffer(answer), gone.then(() => Buffer.alloc(0))]);
     const share = (fault.kind === 'truncate' ? fault.share : undefined) ?? 0.5;
     response.flushHeaders();
-    // Never the whole body: the client would take the answer for complete and use the connection again.
+    // Never the whole body: the client would accept the answer as complete and reuse the connection.
     const part = body.subarray(0, Math.floor(body.length * share));
-    // The callback of a write never comes when the client has gone.
+    // The callback of a write is never called when the client has disconnected.
     await Promise.race([new Promise((sent) => response.write(part, sent)), gone]);
     if (fault.kind === 'truncate') request.socket.resetAndDestroy();
     if (fault.kind === 'half-close') request.socket.end();
@@ -215,7 +215,7 @@ export class FaultProxy {
 
   private open({ method, url, headers }: IncomingMessage): ReturnType<typeof forward> {
     const { hostname, port } = this.target;
-    // The host stays as it came: the client has signed it.
+    // The Host header stays as it is, because the client has signed it.
     return forward({ hostname, port, method, path: url, headers, agent: false });
   }
 }

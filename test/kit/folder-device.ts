@@ -20,19 +20,19 @@ export interface FolderDeviceOptions {
   readonly session: Session;
   readonly workspaceId: string;
   readonly keys: VaultKeys;
-  /** Puts something between the engine and the service. */
+  /** Wraps the service for the engine. */
   readonly remote?: (remote: Remote) => Remote;
-  /** Puts something between the engine and the disk. */
+  /** Wraps the disk for the engine. */
   readonly disk?: (disk: Disk) => Disk;
 }
 
-/** A folder of this machine, and its state beside it. It is opened anew for each sync, as by a process of its own. */
+/** A folder of this machine, and its state beside it. Reopened for each sync, as by a new process. */
 export class FolderDevice {
   readonly root: string;
   /** The directory of the state. */
   readonly state: string;
 
-  /** @param home the directory of the folder, which has the device's name, and of its state */
+  /** @param home the directory that contains the folder, named like the device, and its state */
   constructor(
     readonly name: string,
     home: string,
@@ -92,7 +92,7 @@ export class FolderDevice {
   }
 }
 
-/** Calls `before` and `after` around each call of an object whose methods are asynchronous, or generators. */
+/** Wraps an object whose methods are asynchronous or generators, and calls `before` and `after` around each call. */
 export function around<T extends object>(
   real: T,
   { before, after }: { readonly before?: (name: string) => void; readonly after?: (name: string) => void },

@@ -2,14 +2,14 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestService } from './service.js';
 
-/** All that a workspace has in the database and on disk, counted directly, bypassing the service. */
+/** Everything that a workspace has in the database and on disk, counted without the service. */
 export interface Footprint {
   readonly workspaces: number;
   readonly files: number;
   readonly versions: number;
   readonly changes: number;
   readonly blobs: number;
-  /** Sizes of the files of its blobs, temporary ones included, ascending. */
+  /** Sizes of its blob files, including temporary ones, ascending. */
   readonly onDisk: number[];
 }
 

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { servers } from './test-servers.js';
 
-/** An exFAT disk, as memory cards are: it folds case, counts seconds, and refuses some characters and all links. */
+/** An exFAT disk like a memory card: it folds case, has a resolution of seconds, and refuses some characters and all links. */
 export class ForeignDisk {
   private constructor(
     private readonly home: string,
     private readonly loop: string,
   ) {}
 
-  /** @throws where mounting is not allowed or the file systems of scripts/test-servers.sh are not there */
+  /** @throws when mounting is not allowed, or the file systems of scripts/test-servers.sh are missing */
   static mount(mebibytes: number): ForeignDisk {
     const home = mkdtempSync(join(tmpdir(), 'foreign-disk-'));
     const [image, path] = [join(home, 'image'), join(home, 'disk')];
@@ -47,7 +47,7 @@ function run(program: string, ...args: string[]): string {
   return execFileSync(program, args, { env, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** `describe` where such a disk can be mounted; elsewhere it is skipped, with the reason in one line. */
+/** `describe` if such a disk can be mounted; otherwise the tests are skipped, with the reason in one line. */
 export function describeOnForeignDisk(name: string, tests: () => void): void {
   const reason = whyNoForeignDisk();
   if (reason === undefined) {

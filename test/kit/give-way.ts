@@ -1,5 +1,5 @@
-// Runs before each test file: the model has a time to keep, and the others give way to it, each with its main thread and
-// the processes that it starts. Only root could go back, so it matters that a worker begins with the model.
+// Runs before each test file. Lowers the priority of all files but the model, which has a deadline; their child processes
+// inherit it. Only root could raise it again, so a worker has to run the model first.
 import { getPriority, setPriority } from 'node:os';
 
 const BEHIND = 10;

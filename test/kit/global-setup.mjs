@@ -1,5 +1,5 @@
-// One PostgreSQL for the whole run: the embedded one, or TEST_DATABASE_URL. One template database, migrated once;
-// every test file clones it. Uses the compiled service, which `npm test` has just built.
+// Prepares one PostgreSQL for the whole run, the embedded one or TEST_DATABASE_URL, and one migrated template database,
+// which every test file clones. Uses the compiled service, which `npm test` has just built.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ export default async function globalSetup() {
   process.env.TEST_SERVERS = JSON.stringify({ ...testServers, broker: globalThis.broker.path });
 }
 
-/** Of an earlier run, which had other migrations; the first test file that needs it makes it anew. */
+/** The template of an earlier run may have other migrations; the first test file that needs it recreates it. */
 async function dropTemplateOnNodes(nodes) {
   for (const connectionString of nodes) {
     const node = new pg.Client({ connectionString });
@@ -61,15 +61,15 @@ async function dropTemplateOnNodes(nodes) {
   }
 }
 
-/** The suite makes thousands of connections, and each would compute 4,096 rounds of a password that nobody could guess. */
+/** The suite opens thousands of connections. Each would compute 4,096 rounds for a password that is unguessable anyway. */
 async function takePasswordsQuickly(client) {
   await client.query('SET scram_iterations = 1');
   await client.query(`ALTER ROLE CURRENT_USER PASSWORD ${client.escapeLiteral(client.password)}`);
 }
 
 /**
- * Making one takes longer than all the rest of a service's start; so the services in the tests' own processes, which have
- * each a database, share this one. @returns the secret, and the row of `auth_jwks`
+ * Creates the signing key that all in-process services share, because creating one takes longer than the rest of their
+ * start, and each has its own database. @returns the secret, and the row of `auth_jwks`
  */
 async function madeSigningKey(source) {
   const { createIdentity } = await import('../../dist/src/domain/auth/identity.js');

@@ -1,7 +1,7 @@
 import type { TestDatabase } from './database.js';
 import { sha256, type TestWorkspace } from './workspace.js';
 
-/** An upload of which one half has come; resolves with what sends the other half and gives the status. */
+/** Sends half of an upload. Resolves with a function that sends the rest and returns the status. */
 export async function halfAnUpload(
   database: TestDatabase,
   workspace: TestWorkspace,

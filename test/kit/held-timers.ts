@@ -1,16 +1,16 @@
-/** Timers of a length that nothing else uses, which go off when a test says so and not by themselves. */
+/** Holds timers of a given length, which fire only when the test says so. */
 export interface HeldTimers {
-  /** In ms, of those that run, the oldest first. */
+  /** Lengths of the running timers in ms, oldest first. */
   running(): number[];
-  /** How many have been started. */
+  /** Number of timers started so far. */
   readonly started: number;
-  /** Those that run go off, or only those of this length. */
+  /** Fires the running timers, or only those of this length. */
   goOff(length?: number): void;
-  /** Later timers are real ones again. */
+  /** Makes later timers real ones again. */
   release(): void;
 }
 
-/** Holds timers of these lengths, at most 2^31 - 1, which none has that must go on. */
+/** Holds timers in this range of lengths. Choose a range that no other needed timer is in; at most 2^31 - 1. */
 export function holdTimers(leastMs: number, mostMs = Infinity): HeldTimers {
   const { setTimeout: start, clearTimeout: stop } = globalThis;
   const held = new Map<unknown, { readonly work: () => void; readonly ms: number }>();

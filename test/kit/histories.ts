@@ -3,13 +3,13 @@ import type { HistoryEntry } from '../../src/domain/retention/retention-rule.js'
 import type { TestDatabase } from './database.js';
 import { sha256 } from './workspace.js';
 
-/** One row of a workspace's log, to be written past the service. */
+/** One row of a workspace's log, to be written directly into the database. */
 export interface LoggedOperation {
-  /** Files are numbered. */
+  /** Number of the file. */
   readonly file: number;
   readonly action: 'upsert' | 'delete';
   readonly at: Date;
-  /** A version from before versions had cursors. */
+  /** Whether the version predates cursors of versions. */
   readonly isLegacy?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Log {
 
 type Query = TestDatabase['query'];
 
-/** A user to own what is written here. */
+/** Creates the owner of the data that is written here. */
 export async function writeUser(query: Query): Promise<string> {
   const id = randomUUID();
   await query(`INSERT INTO users (id, name, email, email_verified) VALUES ($1, 'x', $2, false)`, [
@@ -38,8 +38,8 @@ export async function writeUser(query: Query): Promise<string> {
 }
 
 /**
- * Writes a workspace with its whole history: paths `file-0` and so on, each version with a blob of its own, whose bytes
- * are the version's id. Returns the versions.
+ * Writes a workspace with its whole history: paths `file-0` and so on. Each version has its own blob, whose bytes are the
+ * version's id. Returns the versions.
  */
 export async function writeLog(
   query: Query,
@@ -102,12 +102,12 @@ export async function writeLog(
   return { workspaceId, versions };
 }
 
-/** The ids of all versions that are left. */
+/** The ids of all remaining versions. */
 export async function remainingVersions(query: Query): Promise<Set<string>> {
   return new Set((await query<{ id: string }>('SELECT id FROM versions')).map(({ id }) => id));
 }
 
-/** Of a version's id, in bytes. */
+/** Bytes of a version's id. */
 const SIZE = 36;
 
 interface FileState {
@@ -166,7 +166,7 @@ function rowsOf(operations: readonly LoggedOperation[], checkpoints: readonly nu
   return { files: [...files.values()], versions, changes };
 }
 
-/** A file's last change at or below a cursor. */
+/** The last change of a file at or before a cursor. */
 function lastUntil(changes: readonly ChangeRow[], fileId: string, cursor: number): ChangeRow | undefined {
   return changes.findLast((change) => change.fileId === fileId && change.cursor <= cursor);
 }

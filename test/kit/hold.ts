@@ -1,9 +1,9 @@
 import pg from 'pg';
 import type { TestDatabase } from './database.js';
 
-/** A lock that nobody else can take until it is released. */
+/** A lock that is held until it is released. */
 export interface Held {
-  /** Resolves when this many connections wait for a lock, on this or on one that somebody holds who waits for it. */
+  /** Resolves when this many connections of the database wait for a lock. */
   waiting(connections: number): Promise<void>;
   release(): Promise<void>;
 }
@@ -12,14 +12,14 @@ export function holdRow(database: TestDatabase, table: string, column: string, i
   return hold(database, `SELECT FROM ${table} WHERE ${column} = $1 FOR UPDATE`, [id]);
 }
 
-/** Nobody else can read the table until it is released. */
+/** Blocks the table, even for reads, until it is released. */
 export function holdTable(database: TestDatabase, table: string): Promise<Held> {
   return hold(database, `LOCK TABLE ${table}`);
 }
 
 async function hold(database: TestDatabase, lock: string, parameters: string[] = []): Promise<Held> {
   const holder = new pg.Client({ connectionString: database.url });
-  holder.on('error', () => undefined); // a test that fails leaves it to the end of the database
+  holder.on('error', () => undefined); // after a failed test, it ends with the database
   await holder.connect();
   await holder.query('BEGIN');
   await holder.query(lock, parameters);
@@ -31,7 +31,7 @@ async function hold(database: TestDatabase, lock: string, parameters: string[] =
            HAVING count(*) = ${connections}`,
         );
       } catch (error) {
-        await holder.end(); // the tests that follow must not wait for it too
+        await holder.end(); // the following tests must not wait for it too
         throw error;
       }
     },
@@ -39,7 +39,7 @@ async function hold(database: TestDatabase, lock: string, parameters: string[] =
   };
 }
 
-/** Runs a statement in a transaction that stays open. @returns what commits it */
+/** Runs a statement in a transaction that stays open. @returns a function that commits it */
 export async function heldOpen(
   database: TestDatabase,
   sql: string,

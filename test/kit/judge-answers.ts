@@ -1,4 +1,4 @@
-// Runs before each test file: no answer in it may be other than docs/openapi.json says.
+// Runs before each test file, and fails tests with answers that docs/openapi.json does not describe.
 import { expectNoProblems, leaveSeen } from './documented-answers.js';
 
 afterEach(expectNoProblems);

@@ -3,17 +3,17 @@ import type { TestDatabase } from './database.js';
 
 const SALT = 'ef'.repeat(32);
 
-/** Parameters that readers accept, for each kind of slot. */
+/** Parameters that readers accept, by kind of slot. */
 export const KDFS = {
   password: { name: 'pbkdf2-sha256', salt: SALT, iterations: 600_000 },
   recovery: { name: 'hkdf-sha256' },
   passkey: { name: 'hkdf-sha256', credentialId: 'Y3JlZGVudGlhbA', prfSalt: SALT },
 } as const;
 
-/** For a kind that does not exist, those of a password. */
+/** For an unknown kind, those of a password. */
 export const kdfOf = (kind: unknown): object => KDFS[kind as keyof typeof KDFS] ?? KDFS.password;
 
-/** Base64 of the 93 bytes of a wrapped key, which begin with a text. */
+/** Base64 of the 93 bytes of a wrapped key, beginning with this text. */
 export const wrappedKeyOf = (text: string): string =>
   Buffer.concat([Buffer.from(text), Buffer.alloc(93)])
     .subarray(0, 93)
@@ -21,7 +21,7 @@ export const wrappedKeyOf = (text: string): string =>
 
 export const RECOVERY_SLOT = { kind: 'recovery', kdf: KDFS.recovery, wrappedKey: wrappedKeyOf('') } as const;
 
-/** Stores a slot as versions of the service did that did not look into it. Returns its id. */
+/** Stores a slot like earlier versions of the service, which did not validate it. Returns its id. */
 export async function storeUncheckedSlot(
   database: Pick<TestDatabase, 'query'>,
   workspaceId: string,

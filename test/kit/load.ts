@@ -4,17 +4,17 @@ import { sha256 } from './workspace.js';
 
 const PAUSE_MS = 20;
 
-/** The outcomes of the requests of a load. */
+/** The results of a load. */
 export interface Tally {
-  /** How often each status was answered. */
+  /** Number of answers by status. */
   readonly statuses: Record<number, number>;
   /** Paths whose content was acknowledged. */
   readonly stored: string[];
-  /** Nobody listened. */
+  /** Number of refused connections. */
   refused: number;
-  /** Connections that broke: what was sent on them has no answer. */
+  /** Paths whose connection broke: their uploads have no answer. */
   readonly broken: string[];
-  /** Answers of 429 and 503 that do not say when to come again. */
+  /** Number of 429 and 503 answers without Retry-After. */
   withoutRetryAfter: number;
 }
 
@@ -22,12 +22,12 @@ export interface LoadOptions {
   readonly url: string;
   readonly workspaceId: string;
   readonly token: string;
-  /** Clients at once, each with a connection that it keeps. */
+  /** Number of concurrent clients, each with a persistent connection. */
   readonly clients: number;
   readonly bytes?: number;
 }
 
-/** Clients that upload one file after the other, each a new path, as fast as they are answered. */
+/** Clients that upload new paths one after another, as fast as they are answered. */
 export class Load {
   readonly tally: Tally = { statuses: {}, stored: [], refused: 0, broken: [], withoutRetryAfter: 0 };
   private isOver = false;
@@ -39,7 +39,7 @@ export class Load {
     this.clients = Array.from({ length: options.clients }, (_, client) => this.run(client));
   }
 
-  /** How many requests have been answered. */
+  /** Number of answered requests. */
   get answered(): number {
     return Object.values(this.tally.statuses).reduce((sum, count) => sum + count, 0);
   }

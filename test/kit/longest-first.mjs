@@ -1,9 +1,9 @@
-// A file that takes most of a minute must not be among the last to start: one worker would be at it when the others have
-// nothing left to do. These come first, those that wait beside those that compute; of the others, jest starts the ones
-// first that took longest on this machine or, where none has run yet, that are the longest to read.
+// A file that takes most of a minute must not start among the last: one worker would run it while the others idle. So these
+// come first, with files that wait beside those that compute. Jest orders the rest by their last duration on this machine,
+// or else by size.
 import TestSequencer from '@jest/test-sequencer';
 
-/** It needs the whole machine, and slows the others down. */
+/** Needs the whole machine, and slows other files down. */
 const LAST = 'neighbours';
 
 const FIRST = [

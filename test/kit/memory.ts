@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Resident memory of a process now (VmRSS, without what files hold RssAnon) or at most so far (VmHWM), in bytes (Linux). */
+/** Resident memory of a process, in bytes (Linux): now (VmRSS; RssAnon: without files) or its peak (VmHWM). */
 export async function residentBytes(
   pid: number,
   field: 'VmRSS' | 'RssAnon' | 'VmHWM' = 'VmRSS',
@@ -11,7 +11,7 @@ export async function residentBytes(
   return Number(kilobytes) * 1024;
 }
 
-/** Pages that a process has been given so far without a read of the disk (Linux). */
+/** Number of pages that a process has got so far without a disk read (Linux). */
 export async function pageFaults(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const minor = stat.split(') ').at(-1)?.split(' ')[7];

@@ -1,12 +1,12 @@
-/** A message of which every part is text. */
+/** A message whose parts are all text. */
 interface Message {
-  /** Unfolded, under names in lower case. */
+  /** Unfolded, by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The decoded parts by their media type. */
+  /** The decoded parts by media type. */
   readonly parts: Readonly<Record<string, string>>;
 }
 
-/** Reads a message: its header, and its text parts, decoded. */
+/** Parses a message: its headers, and its decoded text parts. */
 export function partsOf(raw: string): Message {
   const { headers, body } = split(raw);
   const { 'content-type': type = 'text/plain' } = headers;

@@ -1,9 +1,9 @@
 import { Clock } from '../../src/platform/clock.js';
 
-/** Real time plus what a test has moved it by, or standing still: nothing sleeps. */
+/** Real time plus an offset, or stopped. Nothing sleeps. */
 export class MovableClock extends Clock {
   private offsetMs = 0;
-  /** How far the clock is off, apart from the time that has passed. */
+  /** By how much the clock is wrong, in addition to the time that has passed. */
   private faultMs = 0;
   private stoppedAt: number | undefined;
 
@@ -20,17 +20,17 @@ export class MovableClock extends Clock {
     if (this.stoppedAt !== undefined) this.stoppedAt += ms;
   }
 
-  /** From now on the clock is off by this much, although no time has passed. 0: it is right again. */
+  /** Makes the clock wrong by this much, although no time has passed. 0: corrects it. */
   setWrongBy(ms: number): void {
     this.faultMs = ms;
   }
 
-  /** Stops the clock at this time, to the millisecond, until it is moved again. */
+  /** Stops the clock at exactly this time, until it is moved again. */
   stopAt(time: Date): void {
     this.stoppedAt = time.getTime();
   }
 
-  /** Time runs again: the real one, and what it has been moved by. */
+  /** Lets time run again, with its earlier offset. */
   resume(): void {
     this.stoppedAt = undefined;
   }

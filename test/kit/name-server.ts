@@ -4,13 +4,13 @@ import ipaddr from 'ipaddr.js';
 
 /** A DNS server for A and AAAA. */
 export interface NameServer {
-  /** For `dnsServers`. */
+  /** Value for `dnsServers`. */
   readonly address: string;
   /** Every question so far, such as `A push.example.org`. */
   readonly asked: string[];
-  /** What a name has from now on. Lists are answered one after the other, the last one for ever. */
+  /** Sets the addresses of a name. Several lists are answered in order, the last one forever. */
   point(name: string, ...answers: string[][]): void;
-  /** The name's questions get no answer at all. */
+  /** Leaves questions for the name unanswered. */
   silence(name: string): void;
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ function question(query: Buffer): { name: string; type: 'A' | 'AAAA'; end: numbe
   return { name: labels.join('.').toLowerCase(), type, end: at + 5 };
 }
 
-/** The question again, followed by the addresses, each with a TTL of 0. */
+/** The question, followed by the addresses with a TTL of 0. */
 function answerTo(asked: Buffer, flags: number, addresses: string[]): Buffer {
   const header = Buffer.from(asked);
   header.writeUInt16BE(flags, 2);

@@ -6,7 +6,7 @@ import Provider from 'oidc-provider';
 import { freePort } from '../../bench/free-port.js';
 import { Visitor } from './visitor.js';
 
-/** A request to it, and its answer. */
+/** A request to the provider and its answer. */
 type Exchange = Parameters<Parameters<Provider['use']>[0]>[0];
 
 /** A person with an account at the provider. */
@@ -19,35 +19,35 @@ export interface Person {
 
 export type Claims = Record<string, unknown>;
 
-/** What it does instead of answering. `elsewhere`: it passes the browser on, to its other host name. */
+/** A fault in place of an answer. `elsewhere`: redirects the browser to the provider's other host name. */
 export type Fault = 'away' | 'slow' | 'huge' | 'redirect' | 'broken' | 'elsewhere';
 
-/** Makes an ID token from the claims of the real one. */
+/** Forges an ID token from the claims of the real one. */
 export type Forger = (claims: Claims) => Promise<string> | string;
 
 export const CLIENT_ID = 'sync-service';
 export const CLIENT_SECRET = 'a secret: with /special+characters%';
 
 export interface OidcOptions {
-  /** Where the service is; the provider sends browsers back only there. */
+  /** URL of the service; the provider redirects browsers only there. */
   readonly serviceUrl: string;
   readonly hasEmailInIdToken?: boolean;
   readonly authMethod?: 'client_secret_basic' | 'client_secret_post';
 }
 
-/** A real OpenID Connect provider on a port of this machine, whose answers a test can spoil. */
+/** A real OpenID Connect provider on a local port, with answers that a test can spoil. */
 export class OidcProvider {
   readonly people = new Map<string, Person>();
   /** Requests by path, such as `POST /token`. */
   readonly requests: string[] = [];
-  /** By the start of a path. */
+  /** By prefix of the path. */
   readonly faults = new Map<string, Fault>();
-  /** Bytes of answers without end. */
+  /** Bytes sent in endless answers. */
   poured = 0;
   forge: Forger | undefined;
-  /** Laid over the discovery document. */
+  /** Overrides fields of the discovery document. */
   discovery: Claims = {};
-  /** What it last handed out. */
+  /** The tokens issued last. */
   readonly handedOut: string[] = [];
 
   private constructor(
@@ -84,7 +84,7 @@ export class OidcProvider {
     };
   }
 
-  /** A person with a verified address, unless told otherwise. */
+  /** A person, by default with a verified address. */
   person(name: string, claims: Partial<Person> = {}): Person {
     const person = {
       sub: `sub-${name}`,
@@ -102,7 +102,7 @@ export class OidcProvider {
     return new SignJWT(claims).setProtectedHeader({ alg, kid: this.kid }).sign(key);
   }
 
-  /** Signs a person in at the provider with a browser of its own. Returns the path to which it sends the browser back. */
+  /** Signs a person in at the provider with a separate browser. Returns the path that it redirects to. */
   async signIn(address: string, { sub }: Person, browser = new Visitor(this.url)): Promise<string> {
     let answer = await browser.get(pathOf(address));
     if (answer.headers.location?.includes('/interaction/')) {
@@ -179,7 +179,7 @@ function configurationOf(
       const person = personOf(sub);
       return person && { accountId: sub, claims: () => ({ ...person }) };
     },
-    // Nobody is asked for consent.
+    // Grants consent without asking.
     loadExistingGrant: async ({ oidc }) => {
       const grant = new oidc.provider.Grant({
         clientId: CLIENT_ID,
@@ -192,7 +192,7 @@ function configurationOf(
   };
 }
 
-/** Its sign-in page: the person is whoever they say. */
+/** The sign-in page: accepts any user name. */
 async function interact(provider: Provider, ctx: Exchange): Promise<void> {
   if (ctx.method === 'GET') {
     ctx.type = 'html';
@@ -228,7 +228,7 @@ function spoil(ctx: Exchange, fault: Fault): void {
   if (fault === 'away') ctx.req.socket.destroy();
 }
 
-/** JSON that never ends. */
+/** Sends JSON that never ends. */
 function pour(ctx: Exchange, count: (bytes: number) => void): void {
   const { res } = ctx;
   ctx.respond = false;

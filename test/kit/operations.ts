@@ -5,22 +5,22 @@ import { upload as item, uploadBatch } from './batches.js';
 import type { TestUser } from './user.js';
 import { sha256, type TestWorkspace } from './workspace.js';
 
-/** A write of a client that may be lost on its way, with all that is needed to tell whether it has happened. */
+/** A write of a client that may be lost on its way, with a way to tell whether it has happened. */
 export interface Operation {
   readonly name: string;
-  /** What of it commits: a prepared statement's name, or SQL. */
+  /** What commits it: the name of a prepared statement, or SQL. */
   readonly commit: RegExp;
-  /** Whether sending it again does what sending it once does; else a client looks first. */
+  /** Whether repeating it has no further effect; otherwise a client checks first. */
   readonly isRepeatable: boolean;
   send(): supertest.Test;
-  /** How often it has happened, wholly. @throws when it has happened in part */
+  /** How often it has happened completely. @throws when it has happened in part */
   landed(): Promise<number>;
 }
 
 const COMMIT = /^COMMIT$/;
 const newPath = (): string => randomBytes(12).toString('base64url');
 
-/** One of each kind, to be made ready for sending. Each is in a workspace of its own, of a user of its own. */
+/** One operation of each kind, each in its own workspace of its own user. */
 export const OPERATIONS: readonly ((user: TestUser) => Promise<Operation>)[] = [
   async (user) => upload(await user.workspace(), 300),
   async (user) => upload(await user.workspace(), 100_000),
@@ -52,7 +52,7 @@ async function upload(workspace: TestWorkspace, size: number): Promise<Operation
   };
 }
 
-/** Of one group, which is all there or absent: new files and one of before, some of them in the blob store. */
+/** One group, stored completely or not at all: new files and an existing one, some of them in the blob store. */
 async function batch(workspace: TestWorkspace): Promise<Operation> {
   const paths = [newPath(), newPath(), newPath(), newPath()];
   const contents = [300, 100_000, 0, 70_000].map((size) => randomBytes(size));
@@ -160,7 +160,7 @@ function asset(workspace: TestWorkspace, size: number): Operation {
   };
 }
 
-/** Anything that is created by POST with a name, and listed with it. */
+/** An object that POST creates with a name, and that is listed by it. */
 function named(user: TestUser, list: 'tokens' | 'workspaces', path: string, commit: RegExp): Operation {
   const given = newPath();
   return {

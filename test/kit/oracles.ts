@@ -6,7 +6,7 @@ import type { TestDatabase } from './database.js';
 import { isEngineThere } from './distributed-database.js';
 import type { PulledChange, TestWorkspace } from './workspace.js';
 
-/** Folds a log into what is alive at its end: path → content hash and version. */
+/** Folds a log into the live files at its end: path → content hash and version. */
 export function replay(changes: PulledChange[]): Map<string, { contentHash: string; version: number }> {
   const live = new Map<string, { contentHash: string; version: number }>();
   for (const { action, encryptedPath, contentHash, version } of changes) {
@@ -43,7 +43,7 @@ async function walkSnapshot(
   }
 }
 
-/** Past the service: each workspace counts the blobs of its versions, each once. */
+/** Reads the database: each workspace's counter is the sum of the blobs of its versions, each counted once. */
 export async function expectCountedDocuments({ query }: Pick<TestDatabase, 'query'>): Promise<void> {
   const drift = await query(`
     SELECT w.id, w.document_bytes AS counted, coalesce(sum(b.size), 0) AS actual
@@ -54,7 +54,7 @@ export async function expectCountedDocuments({ query }: Pick<TestDatabase, 'quer
   expect(drift).toEqual([]);
 }
 
-/** Past the service: no row refers to nothing, and what rows repeat is what they repeat. */
+/** Reads the database: no row has a dangling reference, and duplicated values agree. */
 export async function expectWholeRows({ query }: Pick<TestDatabase, 'query'>): Promise<void> {
   const text = isEngineThere ? 'onNodes' : 'text';
   expect(await query(rowsStatements.withoutWorkspace[text])).toEqual([]);
@@ -62,7 +62,7 @@ export async function expectWholeRows({ query }: Pick<TestDatabase, 'query'>): P
     expect(await query(rowsStatements.faults[text], [id])).toEqual([]);
 }
 
-/** Per workspace: cursors are 1..head without gap, one version row per upsert, the counter counts. Past the service. */
+/** Reads the database: per workspace, cursors are 1..head without gaps, each upsert has one version, the counter is right. */
 export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Promise<void> {
   const wrong = await database.query(`
     SELECT w.id, w.head_cursor, count(c.cursor) AS rows, max(c.cursor) AS highest
@@ -85,7 +85,7 @@ export async function expectDenseLogs(database: Pick<TestDatabase, 'query'>): Pr
   expect(miscounted).toEqual([]);
 }
 
-/** Every version row has its bytes, with its length and hash: read past the service. Returns how many there are. */
+/** Reads the database: every version has its bytes, with the right length and hash. Returns the number of versions. */
 export async function scrub(database: Pick<TestDatabase, 'query'>, dataDir: string): Promise<number> {
   await expectWholeRows(database);
   const versions = await database.query<{

@@ -5,16 +5,16 @@ import { createDatabase } from './database.js';
 import { type ProcessEnv, type ServiceProcess, startProcess } from './process.js';
 import { TestUser } from './user.js';
 
-/** The service in a process with a database and a directory of its own, so that what the process takes is its own too. */
+/** The service in a process with its own database and directory, so that its resource usage can be measured. */
 export interface OwnProcess {
   readonly service: ServiceProcess;
   readonly dataDir: string;
-  /** The user has a trial. */
+  /** A user with a trial. */
   readonly alice: TestUser;
   end(): Promise<void>;
 }
 
-/** @param env beside the two @param command as for `startProcess` */
+/** @param env in addition to DATABASE_URL and DATA_DIR @param command as for `startProcess` */
 export async function startOwnProcess(
   env: ProcessEnv = {},
   command?: readonly string[],

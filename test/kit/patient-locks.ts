@@ -4,10 +4,10 @@ import { endWhenSilent } from '../../src/platform/database/session.js';
 import type { TestService } from './service.js';
 
 const PATIENT = `SET lock_timeout = 0; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0`;
-/** As the time after which a silent connection ends. */
+/** Disables the timeout of silent connections. */
 const NEVER = 0;
 
-/** Lets the service's statements wait for locks, and its transactions hold them, as long as a test wants. */
+/** Lets the service's statements wait for locks, and its transactions hold them, without time limit. */
 export function waitPatiently({ app }: TestService): Promise<void> {
   return waitPatientlyIn(app.get(Database).pool);
 }

@@ -7,7 +7,7 @@ import supertest from 'supertest';
 export const WEBHOOK_SECRET = 'whsec_of_tests';
 export const WEBHOOK = '/api/v1/webhooks/payment';
 
-/** An event in the provider's shape. */
+/** An event in the provider's format. */
 export interface ProviderEvent {
   readonly id: string;
   readonly type: string;
@@ -18,7 +18,7 @@ export interface ProviderEvent {
 const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
 const newId = (prefix: string): string => `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 
-/** Which of the two shapes of its API: billing periods on the subscription, or on each of its items. */
+/** The two versions of its API: billing periods on the subscription, or on each of its items. */
 export type ApiShape = 'periods on the subscription' | 'periods on the items';
 
 export interface SubscriptionOptions {
@@ -29,7 +29,7 @@ export interface SubscriptionOptions {
   readonly fields?: Record<string, unknown>;
 }
 
-/** One subscription at the provider, whose events a test sends. */
+/** A subscription at the provider. The test sends its events. */
 export class ProviderSubscription {
   readonly id = newId('sub');
 
@@ -55,7 +55,7 @@ export class ProviderSubscription {
     return eventOf('invoice.payment_failed', at, { ...this.invoice(at), ...fields });
   }
 
-  /** After the provider's published object, with fields that the service does not know. */
+  /** Modelled on the provider's documented object, with fields that the service does not know. */
   private object(
     at: Date,
     { status = 'active', periodEnd, lookupKey = 'pro', fields }: SubscriptionOptions,
@@ -167,13 +167,13 @@ export function eventOf(type: string, at: Date, object: object): ProviderEvent {
   return { ...head, ...rest, data: { object: object as Record<string, unknown> } };
 }
 
-/** The header in the provider's form, made without its library: the two must agree. */
+/** The signature header, computed without the provider's library, so that both must agree. */
 export function signed(body: string | Buffer, at: Date, secret = WEBHOOK_SECRET): string {
   const t = seconds(at);
   return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')}`;
 }
 
-/** Posts an event as the provider does. */
+/** Posts an event like the provider. */
 export function deliver(url: string, event: object, at: Date, secret = WEBHOOK_SECRET): supertest.Test {
   const body = JSON.stringify(event);
   return postRaw(url, body, { 'Stripe-Signature': signed(body, at, secret) });
@@ -184,31 +184,31 @@ export function postRaw(url: string, body: string | Buffer, headers: Record<stri
   return test.send(body as string);
 }
 
-/** What was asked of the fake provider. */
+/** A request to the fake provider. */
 export interface ProviderRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** The form, decoded: `line_items[0][price]` and the like. */
+  /** The decoded form: `line_items[0][price]` and the like. */
   readonly form: Readonly<Record<string, string>>;
 }
 
 type Answer = (request: ProviderRequest, response: ServerResponse) => void | Promise<void>;
 
 export interface FakeProvider {
-  /** For STRIPE_API_BASE. */
+  /** Value for STRIPE_API_BASE. */
   readonly url: string;
   readonly requests: ProviderRequest[];
-  /** Customers that were made, not those that a repeated key has given again. */
+  /** Customers that were created, without those that a repeated key returned again. */
   readonly customers: string[];
-  /** Answers in place of the usual from now on; undefined: as usual. */
+  /** Replaces the usual answer from now on; undefined: the usual one. */
   answer: Answer | undefined;
-  /** Awaited in the middle of making something, while its key is in use. */
+  /** Awaited while an object is created and its key is in use. */
   pause: () => PromiseLike<unknown>;
   close(): Promise<void>;
 }
 
-/** The part of the provider's API that the service uses, with its idempotency keys, on a free port. */
+/** The part of the provider's API that the service uses, including idempotency keys, on a free port. */
 export async function startProvider(): Promise<FakeProvider> {
   const answered = new Map<string, string | undefined>();
   const server = createServer((incoming, response) => {
@@ -275,7 +275,7 @@ export function sendJson(response: ServerResponse, status: number, body: string)
   response.writeHead(status, { 'content-type': 'application/json', 'request-id': newId('req') }).end(body);
 }
 
-/** An error in the provider's shape. */
+/** An error in the provider's format. */
 export function sendError(response: ServerResponse, status: number, error: Record<string, string>): void {
   const body = { error: { type: 'invalid_request_error', message: 'SECRET-OF-THE-PROVIDER', ...error } };
   sendJson(response, status, JSON.stringify(body));

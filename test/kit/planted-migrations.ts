@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { migrations } from '../../src/platform/database/migrations/index.js';
 
-/** A column and a table. Nothing outside the class is used: `process/postgres-major` writes its text into a build. */
+/** Adds a column and a table. Uses nothing outside the class: `process/postgres-major` writes its text into a build. */
 class Palettes1999900000001 implements MigrationInterface {
   readonly name = 'Palettes1999900000001';
 
@@ -21,7 +21,7 @@ class Palettes1999900000001 implements MigrationInterface {
   }
 }
 
-/** An index, which is built while others write; what a crash has left of it is built again. */
+/** Adds an index, which is built while other transactions write. Rebuilds an index that a crash left incomplete. */
 class LargeFiles1999900000002 implements MigrationInterface {
   readonly name = 'LargeFiles1999900000002';
   readonly transaction = false;
@@ -37,8 +37,8 @@ class LargeFiles1999900000002 implements MigrationInterface {
 }
 
 /**
- * Fills the column, in pages: no row is locked for longer than an upload locks it. A run that a crash has ended is repeated, and
- * finds the rest.
+ * Fills the column page by page, so that no row is locked longer than by an upload. A run that a crash interrupted is
+ * repeated, and finds the rest.
  */
 class FilledColours1999900000003 implements MigrationInterface {
   readonly name = 'FilledColours1999900000003';
@@ -56,23 +56,23 @@ class FilledColours1999900000003 implements MigrationInterface {
     }
   }
 
-  /** The column is dropped by the migration that added it. */
+  /** The migration that added the column drops it. */
   down(): Promise<void> {
     return Promise.resolve();
   }
 }
 
-/** Migrations of a later version: one of each kind of which CONTRIBUTING.md speaks. */
+/** Migrations of a later version: one of each kind in CONTRIBUTING.md. */
 export const PLANTED = [Palettes1999900000001, LargeFiles1999900000002, FilledColours1999900000003];
 
-/** Makes this process the later version, for what starts from now on. @returns what ends that */
+/** Makes this process the later version, for what starts from now on. @returns a function that undoes this */
 export function plantMigrations(): () => void {
   const released = migrations.length;
   migrations.push(...PLANTED);
   return () => void migrations.splice(released);
 }
 
-/** A version that has the baseline and the first of the planted migrations. */
+/** The migrations of a version with the baseline and the first of the planted ones. */
 export const withPlanted = (count: number): (new () => MigrationInterface)[] => [
   ...migrations.filter((one) => !(PLANTED as unknown[]).includes(one)),
   ...PLANTED.slice(0, count),

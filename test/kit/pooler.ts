@@ -7,19 +7,19 @@ import { freePort } from '../../bench/free-port.js';
 import type { TestDatabase } from './database.js';
 import { spawnServer } from './test-servers.js';
 
-/** Ends the pooler when the test process has died without stopping it: its standard input closes then. */
+/** Kills the pooler when the test process dies without stopping it, which closes its standard input. */
 const LEASH =
   'command -v pgbouncer >&2 || exit; pgbouncer "$@" </dev/null & cat >/dev/null; kill -9 $!; wait';
 
 export interface TestPooler {
-  /** For DATABASE_URL. */
+  /** Value for DATABASE_URL. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 type PoolMode = 'session' | 'transaction' | 'statement';
 
-/** A PgBouncer before the database, its other settings at their defaults. @throws when it is not installed */
+/** A PgBouncer in front of the database, with default settings otherwise. @throws when it is not installed */
 export async function startPooler(
   database: TestDatabase,
   mode: PoolMode = 'session',
@@ -29,7 +29,7 @@ export async function startPooler(
   const port = await freePort();
   const file = join(directory, 'pgbouncer.ini');
   await writeFile(file, configurationFor(database, port, mode, settings));
-  const asAnother = process.getuid?.() === 0 ? [`--user=${await userOf(database)}`] : []; // it refuses to be root
+  const asAnother = process.getuid?.() === 0 ? [`--user=${await userOf(database)}`] : []; // PgBouncer refuses to run as root
   const leash = spawnServer('bash', ['-c', LEASH, 'leash', ...asAnother, file], {
     stdio: ['pipe', 'ignore', 'pipe'],
   });
@@ -52,7 +52,7 @@ export async function startPooler(
   };
 }
 
-/** Only its own user may use the socket of a server. */
+/** Only the server's own user may use its socket. */
 async function userOf({ url }: TestDatabase): Promise<string> {
   const socketDirectory = new URL(url).searchParams.get('host');
   if (socketDirectory === null) return 'nobody';

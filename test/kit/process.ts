@@ -5,17 +5,17 @@ import { NPM } from '../../bench/npm.js';
 import { HEAP_FLAGS, ROOT } from './deployment.js';
 import { BASE_URL, DEV_LOGIN_KEY } from './service.js';
 
-/** What runs, from the top of the tree: the service, and its administration. */
+/** Programs, relative to the top of the tree: the service and its admin command. */
 export const SERVICE = 'dist/service/main.js';
 export const ADMIN = 'dist/service/admin.js';
 
-/** The compiled service in a process of its own, to be killed. */
+/** The compiled service in a separate process. */
 export interface ServiceProcess {
   readonly child: ChildProcess;
   readonly url: string;
   /** All of stdout and stderr so far. */
   readonly output: () => string;
-  /** @throws with its output when it has ended, by itself or not */
+  /** @throws with its output when the process has ended */
   readonly expectAlive: () => void;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -36,7 +36,7 @@ export function environment(env: ProcessEnv): ProcessEnv {
   };
 }
 
-/** Sets it for this process. @returns a function that restores the previous value */
+/** Sets the environment of this process. @returns a function that restores the previous one */
 export function enterEnvironment(env: ProcessEnv): () => void {
   const before = { ...process.env };
   Object.assign(process.env, environment(env));
@@ -54,16 +54,16 @@ const commandOf = (file: string, ...flags: string[]): readonly string[] => [
   join(ROOT, file),
 ];
 
-/** The service as `npm start` runs it. @param flags for the engine, beside those of `npm start` */
+/** The command that runs the service like `npm start`. @param flags for the engine, in addition to those of `npm start` */
 export const compiled = (...flags: string[]): readonly string[] => commandOf(SERVICE, ...flags);
 
-/** The same modules before they are bundled: for a heap snapshot, V8 looks up the line of each function from the top of its file. */
+/** The unbundled modules: for a heap snapshot, V8 looks up the line of each function from the top of its file. */
 export const unbundled = commandOf('dist/src/main.js');
 
-/** `npm start`, of which `child` is npm. */
+/** `npm start`; `child` is then npm. */
 export const NPM_START: readonly string[] = [...NPM, 'start', '--prefix', ROOT];
 
-/** Starts the service and resolves when it listens. @throws with its output when it ends instead */
+/** Starts the service and resolves when it listens. @throws with its output when it ends first */
 export async function startProcess(env: ProcessEnv, command = compiled()): Promise<ServiceProcess> {
   const [file = '', ...args] = command;
   const child = spawn(file, args, { cwd: env.DATA_DIR, env: environment(env) });
@@ -96,7 +96,7 @@ export async function startProcess(env: ProcessEnv, command = compiled()): Promi
   };
 }
 
-/** Runs a script of the build, the service unless told, and resolves when it has ended. */
+/** Runs a script of the build, by default the service, and resolves when it has ended. */
 export async function runProcess(
   env: ProcessEnv,
   script = SERVICE,

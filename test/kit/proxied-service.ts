@@ -5,7 +5,7 @@ import { FaultProxy } from './fault-proxy.js';
 import { startService, type TestService } from './service.js';
 import type { TestUser } from './user.js';
 
-/** The real service behind a proxy, somebody who uses it, and a directory for the folders of each test. */
+/** The real service behind a proxy, a user, and a directory for the folders of each test. */
 export class ProxiedService {
   home = '';
 
@@ -20,14 +20,14 @@ export class ProxiedService {
     return new ProxiedService(service, await FaultProxy.before(service.url), await service.user('ada'));
   }
 
-  /** Before each test: an empty directory, no faults, and no requests so far. */
+  /** Call before each test: empties the directory, the faults and the recorded requests. */
   begin(): void {
     this.home = mkdtempSync(join(tmpdir(), 'folders-'));
     this.proxy.heal();
     this.proxy.requests.length = 0;
   }
 
-  /** After each test. */
+  /** Call after each test. */
   end(): void {
     rmSync(this.home, { recursive: true, force: true });
   }

@@ -18,44 +18,44 @@ import { type NameServer, startNameServer } from './name-server.js';
 
 const HOST = 'push.example.org';
 
-/** Where the name server says that it is: in the public internet. */
+/** The push service's address according to the name server, in the public internet. */
 export const PUBLIC_ADDRESS = '93.184.215.14';
 
-/** One push as the push service and the browser behind it see it. */
+/** One push as received by the push service and the browser behind it. */
 export interface ReceivedPush {
   readonly method: string | undefined;
   readonly headers: IncomingHttpHeaders;
   /** Decrypted with the browser's keys. */
   readonly payload: string;
-  /** Of the VAPID token, whose signature has been verified with `vapidKey`. */
+  /** Claims of the VAPID token, whose signature was verified with `vapidKey`. */
   readonly claims: JWTPayload;
   readonly vapidKey: string;
 }
 
-/** A browser that has subscribed at the push service. */
+/** A browser that has subscribed to the push service. */
 export interface Browser {
   readonly endpoint: string;
   readonly keys: { readonly p256dh: string; readonly auth: string };
-  /** What has arrived and could be read. */
+  /** Pushes that could be decrypted. */
   readonly received: ReceivedPush[];
   /** Every request to its endpoint, readable or not. */
   requests: number;
-  /** What the push service does with a push from now on: 201 unless told. */
+  /** How the push service answers from now on; 201 by default. */
   respond: (response: ServerResponse) => void | Promise<void>;
 }
 
 /**
- * A push service as browsers have one: HTTPS under an authority of its own, in the one public address of a network that
- * is all on this machine. What it cannot decrypt (RFC 8291) or verify (RFC 8292) it notes as a fault.
+ * A push service as browsers have one: HTTPS with its own authority, at the only public address of a network that is
+ * simulated on this machine. Records a fault for pushes that it cannot decrypt (RFC 8291) or verify (RFC 8292).
  */
 export interface TestPushService {
   readonly origin: string;
   readonly names: NameServer;
   readonly faults: unknown[];
-  /** Where connections went. */
+  /** Targets of the connections. */
   readonly dialled: string[];
   browser(): Browser;
-  /** The network in which it is. */
+  /** The network that contains it. */
   outbound(options?: OutboundOptions): Outbound;
   close(): Promise<void>;
 }
@@ -133,7 +133,7 @@ function publicKeyOf(raw: string): KeyObject {
   return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
 }
 
-/** RFC 8291 for one record: salt, record size, the sender's key, and then AES-128-GCM under keys made of them. */
+/** RFC 8291 for one record: salt, record size, the sender's key, then AES-128-GCM with keys derived from them. */
 function decrypt(body: Buffer, ecdh: ECDH, auth: Buffer): string {
   const salt = body.subarray(0, 16);
   const senderKey = body.subarray(21, 21 + body[20]!);

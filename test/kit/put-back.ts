@@ -1,6 +1,6 @@
 import type { TestService } from './service.js';
 
-/** As `admin restore` leaves a workspace: without what came after a cursor, which is given to nothing else. */
+/** Rewinds a workspace to a cursor like `admin restore`. Later cursors are not reused. */
 export async function putBack(
   { database }: Pick<TestService, 'database'>,
   workspaceId: string,

@@ -3,7 +3,7 @@ import type { Put } from '../../src/domain/files/upload-writer.js';
 import type { TestService } from './service.js';
 import { sha256, type TestWorkspace } from './workspace.js';
 
-/** An upload of the workspace's owner as the service's queue takes it, to a path that is not encrypted, with the content in its row. */
+/** An upload by the workspace's owner as the service's queue takes it, to an unencrypted path, with the content in its row. */
 export const putOf = (
   service: TestService,
   { id, user }: TestWorkspace,

@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32): the same seed gives the same run everywhere. */
+/** A small seeded generator (mulberry32): the same seed gives the same sequence everywhere. */
 export class Random {
   private state: number;
 

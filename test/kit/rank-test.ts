@@ -1,6 +1,6 @@
 /**
- * How often a value of `a` is greater than one of `b`, ties counting half (the rank-sum statistic as a share): 0.5 when both come
- * from the same distribution, whatever that is. A few values that are far off hardly change it.
+ * How often a value of `a` exceeds one of `b`, with ties counting half (the rank-sum statistic as a share): 0.5 when both
+ * have the same distribution, whatever it is. Robust against outliers.
  */
 export function shareGreater(a: readonly number[], b: readonly number[]): number {
   const all = [...a.map((value) => ({ value, isOfA: true })), ...b.map((value) => ({ value, isOfA: false }))];

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { sha256, type TestWorkspace } from './workspace.js';
 
-/** An answer as it came over the wire. Header names are lower-case. */
+/** An answer as received. Header names are in lower case. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,13 +10,13 @@ export interface RawAnswer {
 
 export interface RawRequest {
   readonly method: string;
-  /** Sent verbatim: no client makes `.` or `%2F` of it what it thinks they should be. */
+  /** Sent verbatim: an HTTP client would normalize `.` and `%2F`. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
 }
 
-/** One request on a connection of its own, with headers and path that no HTTP client would let through. */
+/** Sends one request on its own connection, with headers and a path that an HTTP client would refuse. */
 export function sendRaw(
   url: string,
   { method, path, headers = {}, body = '' }: RawRequest,
@@ -31,7 +31,7 @@ export function sendRaw(
   return exchange(url, Buffer.concat([headOf(method, path, all), bytes]));
 }
 
-/** Sends bytes that may be no HTTP at all and reads until the server closes. */
+/** Sends bytes that may not be HTTP, and reads until the server closes. */
 export async function exchange(url: string, bytes: Buffer | string): Promise<RawAnswer> {
   const socket = openSocket(url);
   socket.write(bytes);
@@ -43,7 +43,7 @@ export function openSocket(url: string): Socket {
   return connect({ host: hostname, port: Number(port) });
 }
 
-/** An upload of which half comes and no more, large enough for the blob store. The caller destroys the socket. */
+/** Half of an upload that is large enough for the blob store. The caller destroys the socket. */
 export function unfinishedUpload(url: string, workspace: TestWorkspace, path: string): Socket {
   const socket = openSocket(url);
   const Authorization = `Bearer ${workspace.user.token}`;
@@ -53,13 +53,13 @@ export function unfinishedUpload(url: string, workspace: TestWorkspace, path: st
   return socket;
 }
 
-/** The start of a request, in latin1, so that a header can hold any byte. */
+/** The head of a request, in latin1, so that a header can contain any byte. */
 export function headOf(method: string, path: string, headers: Readonly<Record<string, string>>): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
 }
 
-/** Everything until the connection ends; a reset ends it too. */
+/** Reads until the connection ends; a reset ends it too. */
 export function received(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -69,7 +69,7 @@ export function received(socket: Socket): Promise<Buffer> {
   });
 }
 
-/** The first answer that has begun to come, its headers and what came with them, while the connection stays open. */
+/** The head of the first answer, and the body bytes that came with it, while the connection stays open. */
 export async function earlyAnswer(socket: Socket): Promise<RawAnswer> {
   let bytes = Buffer.alloc(0);
   for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -79,7 +79,7 @@ export async function earlyAnswer(socket: Socket): Promise<RawAnswer> {
   return answerOf(bytes);
 }
 
-/** The first answer of a connection; an interim 100 is skipped. */
+/** The first answer of a connection; skips an interim 100. */
 export function answerOf(bytes: Buffer): RawAnswer {
   const text = bytes.toString('latin1').replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');
   const end = text.indexOf('\r\n\r\n');

@@ -11,18 +11,18 @@ export { describeWithTestServers } from './test-servers.js';
 const ATTEMPTS = 5;
 const START_MS = 60_000;
 
-/** Ends the server when the test process has died without stopping it: its standard input closes then. */
+/** Kills the server when the test process dies without stopping it, which closes its standard input. */
 const LEASH = 'redis-server "$@" </dev/null & echo "pid $!"; cat >/dev/null; kill -9 $!; wait';
 
-/** A separate redis-server on a free port of the loopback; it keeps nothing. */
+/** A separate redis-server on a free local port, without persistence. */
 export interface TestRedis {
-  /** For REDIS_URL; stays the same over `restart`. */
+  /** Value for REDIS_URL; stays the same after `restart`. */
   readonly url: string;
-  /** Ends it at once, as a crash would: connections are reset, new ones refused. */
+  /** Kills it, like a crash: connections are reset, new ones refused. */
   kill(): Promise<void>;
-  /** Starts it again, empty, at the same address; kills it first when it still runs. One after the other when called at once. */
+  /** Starts it again, empty, at the same address; kills it first if it still runs. Concurrent calls run in order. */
   restart(): Promise<void>;
-  /** Ends it for good. */
+  /** Stops it for good. */
   stop(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ interface RunningRedis {
   kill(): Promise<void>;
 }
 
-/** Another program may take the free port before the server has it. */
+/** Retries, because another program may take the free port first. */
 async function startSomewhere(dir: string): Promise<[port: number, running: RunningRedis]> {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
@@ -67,7 +67,7 @@ async function startSomewhere(dir: string): Promise<[port: number, running: Runn
   }
 }
 
-/** Resolves when it takes connections. */
+/** Resolves when it accepts connections. */
 async function startOn(port: number, dir: string): Promise<RunningRedis> {
   const settings = [
     '--port',
@@ -91,7 +91,7 @@ async function startOn(port: number, dir: string): Promise<RunningRedis> {
       try {
         process.kill(pid, 'SIGKILL');
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended by itself
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // already ended
       }
       leash.stdin?.end();
       await ended;

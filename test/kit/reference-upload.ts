@@ -1,7 +1,7 @@
 /**
- * One upload, decided and written step by step: what `put_documents` and `put_documents_of_many` must come to for several. A put
- * whose bytes would take those of the account (`p_elsewhere` in other workspaces and what this one holds) above `p_quota` is
- * `quota_exceeded`, with `used_bytes` as of that decision; a null quota is no limit.
+ * One upload, decided and written step by step: the reference for `put_documents` and `put_documents_of_many`. An upload
+ * that would raise the account's bytes (`p_elsewhere` in other workspaces plus those of this one) above `p_quota` is
+ * `quota_exceeded`, with `used_bytes` as of that decision; a null quota means no limit.
  */
 export const REFERENCE_UPLOAD = `
   CREATE FUNCTION reference_upload(

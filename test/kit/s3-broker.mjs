@@ -1,7 +1,7 @@
-// Starts S3 servers for the tests of a run, when they ask. It lives in jest's own process: workers come and go.
-// A connection says "shared" or "own" and gets one line of JSON, { endpoint, accessKey, secretKey } or { error }.
-// The shared server is one for the whole run. One's own lasts as long as the connection, which goes on as its
-// standard input and output; see scripts/s3-server.sh.
+// Starts S3 servers for the tests of a run on request. Runs in jest's own process, because workers come and go. A
+// connection sends "shared" or "own" and gets one line of JSON, { endpoint, accessKey, secretKey } or { error }. The shared
+// server is one for the whole run. An own server lasts as long as the connection, which then becomes its standard input and
+// output; see scripts/s3-server.sh.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';

@@ -6,35 +6,35 @@ export { describeWithTestServers } from './test-servers.js';
 
 const { broker } = JSON.parse(process.env.TEST_SERVERS ?? '{}') as { readonly broker?: string };
 
-/** A real S3 server. Buckets are free to make and never removed: the server lives in memory. */
+/** A real S3 server. Buckets are never removed: the server keeps them in memory. */
 export interface TestS3 {
   readonly endpoint: string;
   readonly accessKey: string;
   readonly secretKey: string;
   readonly region: string;
-  /** The name of a bucket that nobody else uses; it is not made. */
+  /** The name of an unused bucket, which is not created. */
   bucketName(): string;
-  /** The variables that make a service use this server. @param endpoint another way to it */
+  /** The settings of a service that uses this server. @param endpoint another address of it */
   env(bucket: string, endpoint?: string): Record<string, string>;
 }
 
-/** A server that no other test file shares, and that may be broken. */
+/** A server that is not shared with other test files, and may be broken. */
 export interface OwnTestS3 extends TestS3 {
-  /** Ends the gateway at once, as a crash would: connections are reset, new ones refused. */
+  /** Kills the gateway, like a crash: connections are reset, new ones refused. */
   killGateway(): Promise<void>;
-  /** Brings it back, with all it has stored. */
+  /** Restarts the gateway, with all stored data. */
   restartGateway(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The server of this run: started for the first who asks, in 2 s, and stopped when the run is over. */
+/** The shared server of this run: started on first use, in 2 s, and stopped after the run. */
 export async function startS3(): Promise<TestS3> {
   const { socket, address } = await ask('shared');
   socket.destroy();
   return withNames(address);
 }
 
-/** A separate server. It ends with this process at the latest. */
+/** A separate server. Ends with this process at the latest. */
 export async function startOwnS3(): Promise<OwnTestS3> {
   const { socket, address } = await ask('own');
   const tell = async (command: string): Promise<void> => {

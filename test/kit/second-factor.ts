@@ -4,14 +4,14 @@ import { BASE_URL, type TestService } from './service.js';
 
 export const STEP_MS = 30_000;
 
-/** A second factor that is on. A second implementation of TOTP computes its codes. */
+/** An active second factor. Its codes come from an independent implementation of TOTP. */
 export interface TestFactor {
   readonly backupCodes: readonly string[];
-  /** The code of the service's present step, or of another. */
+  /** The code at the service's current time, or later. */
   code(afterMs?: number): string;
 }
 
-/** Turns the second factor on, over the API. The code for that is used up, so the clock moves on by a step. */
+/** Turns the second factor on over the API. That uses up a code, so the clock is advanced by a step. */
 export async function turnOnFactor(service: TestService, session: string): Promise<TestFactor> {
   const post = (action: string, body: object): supertest.Test =>
     supertest(service.url)
@@ -26,7 +26,7 @@ export async function turnOnFactor(service: TestService, session: string): Promi
   return { backupCodes, code };
 }
 
-/** The codes of an `otpauth:` address. */
+/** Computes the codes of an `otpauth:` URI. */
 export function codesOf({ clock }: TestService, uri: string): TestFactor['code'] {
   const totp = URI.parse(uri) as TOTP;
   return (afterMs = 0) => totp.generate({ timestamp: clock.now().getTime() + afterMs });

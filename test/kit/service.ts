@@ -27,28 +27,28 @@ export interface TestService {
   readonly database: TestDatabase;
   readonly dataDir: string;
   readonly clock: MovableClock;
-  /** Everything that was logged, all levels. */
+  /** Everything that was logged, at all levels. */
   readonly logged: () => string;
-  /** A user with an active trial; the same name is the same user. */
+  /** A user with an active trial; the same name returns the same user. */
   user(name: string): Promise<TestUser>;
-  /** A user as sign-up leaves one: on the free plan. */
+  /** A user right after sign-up, on the free plan. */
   newcomer(name: string): Promise<TestUser>;
   close(): Promise<void>;
 }
 
 export interface ServiceOptions {
   readonly env?: Record<string, string>;
-  /** BASE_URL is where it really listens, for clients that send it as their Origin. */
+  /** Sets BASE_URL to the actual address, for clients that send it as their Origin. */
   readonly isAtBaseUrl?: boolean;
-  /** The host name of that BASE_URL; its address unless told. */
+  /** The host name in that BASE_URL; by default, the address. */
   readonly hostname?: string;
-  /** Where it listens, at its BASE_URL, if others must know that before it starts. */
+  /** The port, with `isAtBaseUrl`, if it must be known before the start. */
   readonly port?: number;
-  /** Another instance beside this one: same database, same blobs, same clock. */
+  /** Another instance to share database, blobs and clock with. */
   readonly beside?: TestService;
   /** Cost of a password hash; minimal by default, because hundreds of tests sign up. */
   readonly passwordCost?: PasswordCost;
-  /** The network that it sends to; the machine's own unless told. */
+  /** The outbound network; by default, the machine's own. */
   readonly outbound?: Outbound;
 }
 
@@ -95,11 +95,11 @@ export async function startService({
     await removeAll();
     throw error;
   });
-  app.get(InFlightRequests).waiting.stopLooking(); // a slow test must not be too slow a client
-  app.get(Overload).stopLooking(); // it would take what the test itself computes in this process for too much work
+  app.get(InFlightRequests).waiting.stopLooking(); // a slow test must not count as a slow client
+  app.get(Overload).stopLooking(); // the test's own work in this process must not count as overload
   await app.listen({ port, host: '127.0.0.1' });
   const scheduler = app.get(SchedulerRegistry, { strict: false });
-  for (const name of scheduler.getTimeouts()) scheduler.deleteTimeout(name); // a slow test must not meet the jobs that catch up
+  for (const name of scheduler.getTimeouts()) scheduler.deleteTimeout(name); // a slow test must not run into catch-up jobs
 
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   const close = async (): Promise<void> => {

@@ -2,13 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestDatabase } from './database.js';
 
-/** Made by global-setup. */
+/** Created by global-setup. */
 interface SigningKey {
   readonly secret: string;
   readonly row: object;
 }
 
-/** Leaves database and data directory as a service does that has been here before: with the key that all tests share. */
+/** Prepares database and data directory as an earlier run of a service would, with the key that all tests share. */
 export async function placeSigningKey({ query }: TestDatabase, dataDir: string): Promise<void> {
   const { secret, row } = JSON.parse(process.env.TEST_SIGNING_KEY ?? '{}') as SigningKey;
   const secrets = join(dataDir, 'secrets');

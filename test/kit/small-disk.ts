@@ -7,11 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 2;
 
-/** A file system of its own, in memory. Mounting needs root: see `whyNoDisk`. */
+/** A separate file system in memory. Mounting needs root: see `whyNoDisk`. */
 export class SmallDisk {
   private constructor(readonly path: string) {}
 
-  /** @throws where mounting is not allowed */
+  /** @throws when mounting is not allowed */
   static mount(mebibytes: number): SmallDisk {
     const path = mkdtempSync(join(tmpdir(), 'small-disk-'));
     try {
@@ -34,7 +34,7 @@ export class SmallDisk {
     return bavail * bsize;
   }
 
-  /** Looks at it for as long as `work` takes. @returns the least that was free, in bytes */
+  /** Samples the free space while `work` runs. @returns the lowest value, in bytes */
   async lowestDuring(work: () => Promise<void>): Promise<number> {
     let lowest = Infinity;
     let isOver = false;
@@ -53,7 +53,7 @@ export class SmallDisk {
   }
 }
 
-/** Why nothing can be mounted here, in a sentence; undefined where it can. */
+/** Why mounting is not possible here, as a sentence; undefined if it is. */
 export function whyNoDisk(): string | undefined {
   try {
     SmallDisk.mount(1).unmount();

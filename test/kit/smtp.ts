@@ -8,46 +8,46 @@ import { partsOf } from './mime.js';
 const USER = 'sync';
 const PASSWORD = 'p@ss:word/ü';
 
-/** A mail as the server has received it. */
+/** A mail as received by the server. */
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Header fields, unfolded, under names in lower case. */
+  /** Unfolded header fields, by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly html: string;
-  /** As received, all of it. */
+  /** The complete message as received. */
   readonly raw: string;
   readonly isEncrypted: boolean;
   readonly user: string | undefined;
 }
 
-/** What goes wrong at the server, until it is set to something else. */
+/** Faults of the server, until they are changed. */
 export interface SmtpFaults {
-  /** The answer to RCPT TO for an address: a status, or undefined to accept. */
+  /** The status for RCPT TO of an address; undefined to accept it. */
   refuse?: ((address: string) => number | undefined) | undefined;
-  /** The mail is accepted, but the connection ends before the answer to DATA. */
+  /** Accepts the mail, but closes the connection before the answer to DATA. */
   losesAnswer?: boolean;
-  /** The answer to DATA waits for this. */
+  /** Delays the answer to DATA until this resolves. */
   hold?: Promise<void> | undefined;
-  /** A status for all mails after DATA. */
+  /** The status for all mails after DATA. */
   refuseContent?: number | undefined;
 }
 
 export interface SmtpOptions {
   /** Without TLS and without authentication. */
   readonly isPlain?: boolean;
-  /** The interface that it listens on; the loopback one unless told. */
+  /** The interface to listen on; loopback by default. */
   readonly host?: string;
 }
 
 type Done = (error?: Error | null, message?: string) => void;
 
-/** A real mail server, with STARTTLS and authentication: it takes no mail without both. */
+/** A real mail server that requires STARTTLS and authentication. */
 export class TestSmtp {
   readonly received: ReceivedMail[] = [];
   readonly faults: SmtpFaults = {};
-  /** How many connections have been opened to it. */
+  /** Number of connections so far. */
   connections = 0;
   private readonly sockets = new Set<Socket>();
   private server: SMTPServer | undefined;
@@ -76,13 +76,13 @@ export class TestSmtp {
     return this.received.filter((mail) => mail.to.includes(address));
   }
 
-  /** The only mail to an address, once it is there. */
+  /** The only mail to an address; waits for it. */
   async mailTo(address: string): Promise<ReceivedMail> {
     await eventually(() => expect(this.to(address)).toHaveLength(1));
     return this.to(address)[0]!;
   }
 
-  /** Refuses connections and cuts those that are open, as when the server is down. */
+  /** Closes its port and all connections, like a server that is down. */
   async goAway(): Promise<void> {
     const { server } = this;
     this.server = undefined;
@@ -93,7 +93,7 @@ export class TestSmtp {
   /** Listens again, on the same port. */
   async comeBack(): Promise<void> {
     this.server = new SMTPServer(this.serverOptions());
-    this.server.on('error', () => undefined); // connections that were cut
+    this.server.on('error', () => undefined); // errors of cut connections
     const listening = this.server.listen(this.port, this.options.host ?? '127.0.0.1');
     listening.on('connection', (socket: Socket) => {
       this.connections++;

@@ -9,7 +9,7 @@ export interface Frame {
   readonly [field: string]: unknown;
 }
 
-/** A client's socket: everything that came, in order. */
+/** A client's socket with all received frames, in order. */
 export class TestSocket {
   readonly frames: Frame[] = [];
   closeCode: number | undefined;
@@ -24,7 +24,7 @@ export class TestSocket {
     raw.on('error', () => undefined);
   }
 
-  /** Opened, but nothing said yet. */
+  /** Opened, but without a hello. */
   static async open(url: string, workspaceId: string, token: string): Promise<TestSocket> {
     const socket = new TestSocket(new WebSocket(socketUrl(url, workspaceId, token)));
     await once(socket.raw, 'open');
@@ -48,24 +48,24 @@ export class TestSocket {
     this.raw.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
-  /** All frames of a type that have come. */
+  /** All received frames of a type. */
   of(type: string): Frame[] {
     return this.frames.filter((frame) => frame.type === type);
   }
 
-  /** The n-th frame of a type, once it is there. */
+  /** The n-th frame of a type; waits for it. */
   async frame(type: string, index = 0): Promise<Frame> {
     await eventually(() => expect(this.of(type).length).toBeGreaterThan(index));
     return this.of(type)[index] as Frame;
   }
 
-  /** The code with which it was closed, once it is. */
+  /** The close code; waits for it. */
   async closed(): Promise<number> {
     await eventually(() => expect(this.closeCode).toBeDefined());
     return this.closeCode as number;
   }
 
-  /** Everything the service has sent until now has come: it answers in order. */
+  /** Resolves when everything that the service has sent so far has arrived, because it answers in order. */
   async settled(): Promise<void> {
     const pongs = this.of('pong').length;
     this.say({ type: 'ping' });
@@ -78,7 +78,7 @@ export class TestSocket {
   }
 }
 
-/** Where a workspace's room is. */
+/** The address of a workspace's live room. */
 export function socketUrl(url: string, workspaceId: string, token?: string): string {
   const query = token === undefined ? '' : `?token=${encodeURIComponent(token)}`;
   return `${url.replace(/^http/, 'ws')}/api/v1/workspaces/${workspaceId}/ws${query}`;

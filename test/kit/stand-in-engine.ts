@@ -4,15 +4,15 @@ import { DISTRIBUTED_TABLES, knownStatements } from '../../src/platform/database
 import { DatabaseLink, type DatabaseWeather } from './database-link.js';
 import { createDatabase, type TestDatabase } from './database.js';
 
-/** As the engine counts them. */
+/** The engine's first shard id. */
 const FIRST_SHARD = 102_008;
-/** The first has the workspaces whose last eight digits are a negative number, the second has the others. */
+/** The first range has the workspaces whose last eight digits are a negative number, the second the others. */
 const RANGES = [
   [-2_147_483_648, -1],
   [0, 2_147_483_647],
 ] as const;
 
-/** What the service asks of the engine, on every node, with the names and types that the engine has. */
+/** The parts of the engine's catalogue that the service uses, on every node, with the engine's names and types. */
 const CATALOGUE = `
   CREATE TABLE pg_catalog.pg_dist_node (
     groupid int PRIMARY KEY, nodename text, nodeport int, noderole text DEFAULT 'primary');
@@ -28,12 +28,12 @@ const CATALOGUE = `
   CREATE FUNCTION pg_catalog.lock_shard_metadata(mode int, shards bigint[]) RETURNS void
     LANGUAGE sql AS $$ SELECT pg_advisory_xact_lock_shared(shard) FROM unnest(shards) AS shard $$;`;
 
-/** What npm run distribute changes where no engine has to help. */
+/** The steps of `npm run distribute` that need no engine. */
 const OF_DISTRIBUTE = STEPS.filter(({ sentence }) =>
   /^(?:Drop the foreign key|Create the functions)/.test(sentence),
 );
 
-/** Those of a table that rows are given. */
+/** The columns of a table that can be written. */
 const COLUMNS = `
   SELECT string_agg(attname, ',') AS all FROM pg_attribute
   WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`;
@@ -41,15 +41,15 @@ const COLUMNS = `
 const TABLES = DISTRIBUTED_TABLES.map(({ table }) => table).join('|');
 const NAMES_TABLE = new RegExp(`\\b(?:FROM|JOIN|UPDATE|INTO) "?(?:${TABLES})\\b`);
 
-/** Whether a statement needs the nodes when it is sent to the coordinator, by its name or its SQL. */
+/** Whether the coordinator needs its nodes for a statement. @param asked its name or its SQL */
 function needsNodes(asked: string): boolean {
   const known = knownStatements().find(({ name }) => name === asked);
   return NAMES_TABLE.test(known?.onNodes ?? asked);
 }
 
-/** A database behind an address of its own. */
+/** A database with its own address. */
 export class StandInNode {
-  /** The statements that have arrived: the name of a prepared one, else the SQL. */
+  /** The statements received: the name of a prepared one, otherwise the SQL. */
   seen: string[] = [];
   private weather: DatabaseWeather = () => undefined;
 
@@ -78,12 +78,12 @@ export class StandInNode {
     return `127.0.0.1:${this.link.port}`;
   }
 
-  /** What happens to statements on their way from now on. */
+  /** Sets the faults of statements from now on. */
   set(weather: DatabaseWeather = () => undefined): void {
     this.weather = weather;
   }
 
-  /** The statements with this in their names or texts that have arrived. */
+  /** The received statements whose name or text contains this. */
   sawOf(part: string): string[] {
     return this.seen.filter((statement) => statement.includes(part));
   }
@@ -95,8 +95,8 @@ export class StandInNode {
 }
 
 /**
- * Databases of PostgreSQL in the places of a coordinator and its nodes, with the tables of the engine that the service reads and
- * the tables of shards under the engine's names. The coordinator does not pass statements on: it answers from tables of its own.
+ * PostgreSQL databases in place of a coordinator and its nodes, with the engine's tables that the service reads and tables
+ * of shards under the engine's names. The coordinator does not forward statements: it answers from its own tables.
  */
 export class StandInEngine {
   private readonly groups = new Map<number, number>();
@@ -106,7 +106,7 @@ export class StandInEngine {
     readonly nodes: readonly StandInNode[],
   ) {}
 
-  /** Each of the first two nodes has one of the two shards. */
+  /** The first two nodes have one of the two shards each. */
   static async create(nodes = 2): Promise<StandInEngine> {
     const all = await Promise.all(Array.from({ length: nodes + 1 }, (_, group) => StandInNode.create(group)));
     const [coordinator, ...others] = all as [StandInNode, ...StandInNode[]];
@@ -119,7 +119,7 @@ export class StandInEngine {
     return engine;
   }
 
-  /** Counted from 1. */
+  /** @param number from 1 */
   node(number: number): StandInNode {
     return this.nodes[number - 1] as StandInNode;
   }
@@ -129,7 +129,7 @@ export class StandInEngine {
     return FIRST_SHARD + shard;
   }
 
-  /** The nth id of a workspace in a shard. */
+  /** The n-th id of a workspace in a shard. */
   workspaceIn(shard: number, nth = 0): string {
     const digits = ((RANGES[shard]?.[0] ?? 0) >>> 0) + nth;
     return `01890000-0000-7000-8000-0000${digits.toString(16).padStart(8, '0')}`;
@@ -140,15 +140,15 @@ export class StandInEngine {
     return nameIn(shard, name);
   }
 
-  /** The number of the shard that has a workspace. */
+  /** The number of the shard that contains a workspace. */
   shardOf(workspaceId: string): number {
     const value = Number.parseInt(workspaceId.slice(-8), 16) | 0;
     return RANGES.findIndex(([least, most]) => value >= least && value <= most);
   }
 
   /**
-   * Moves a shard as the engine does: waits for the writes that hold it, copies its rows and places it on the other node. The tables
-   * stay behind for a moment, or are dropped.
+   * Moves a shard like the engine: waits for writes that lock it, copies its rows, and places it on the other node. The old
+   * tables stay for a moment, or are dropped.
    */
   async move(shard: number, to: number, { isDropped = false } = {}): Promise<void> {
     const [source, target] = [this.node(this.groups.get(shard) ?? 0), this.node(to)];
@@ -179,7 +179,7 @@ export class StandInEngine {
     this.groups.set(shard, to);
   }
 
-  /** Gives the node of a workspace the row that the coordinator has, as the engine would have when it was created. */
+  /** Copies a workspace's row from the coordinator to its node, as the engine does on creation. */
   async adopt(workspaceId: string): Promise<void> {
     const shard = this.shardOf(workspaceId);
     const { database } = this.node(this.groups.get(shard) ?? 0);
@@ -191,7 +191,7 @@ export class StandInEngine {
     ]);
   }
 
-  /** All shards are where they were first, and empty; everybody reaches everybody. */
+  /** Restores the initial places of all shards, empties them, and makes every node reachable. */
   async reset(): Promise<void> {
     const all = [this.coordinator, ...this.nodes];
     for (const node of all) {
@@ -211,7 +211,7 @@ export class StandInEngine {
     }
   }
 
-  /** Nobody reaches the node: the coordinator says so of what needs its shards, in the engine's words. */
+  /** Makes a node unreachable: the coordinator reports that for statements that need its shards, in the engine's words. */
   async lose(number: number): Promise<void> {
     const { key, link } = this.node(number);
     await link.cut();
@@ -221,7 +221,7 @@ export class StandInEngine {
     );
   }
 
-  /** A standby takes the place and the shards of a node, at an address of its own. @returns its link, which the caller cuts */
+  /** Replaces a node by a standby with its own address, which takes over its shards. @returns its link, which the caller cuts */
   async replace(number: number): Promise<DatabaseLink> {
     const { group, database } = this.node(number);
     const link = await DatabaseLink.asServerOf(database);
@@ -234,7 +234,7 @@ export class StandInEngine {
     await Promise.all([this.coordinator, ...this.nodes].map((node) => node.close()));
   }
 
-  /** As the coordinator's tables have it. */
+  /** Changes it in the coordinator's tables. */
   private setPort(group: number, port: number): Promise<unknown[]> {
     const set = 'UPDATE pg_dist_node SET nodeport = $2 WHERE groupid = $1';
     return this.coordinator.database.query(set, [group, port]);

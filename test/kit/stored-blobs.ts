@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { TestDatabase } from './database.js';
 import type { TestS3 } from './s3.js';
 
-/** A bucket, looked at past the service. */
+/** A bucket, inspected without the service. */
 export class TestBucket {
   readonly client: Client;
 
@@ -24,7 +24,7 @@ export class TestBucket {
     });
   }
 
-  /** The keys of all blobs in it. */
+  /** The keys of all blobs in the bucket. */
   async keys(): Promise<string[]> {
     const keys: string[] = [];
     for await (const { name } of this.client.listObjectsV2(this.name, '', true) as AsyncIterable<{
@@ -34,7 +34,7 @@ export class TestBucket {
     return keys.sort();
   }
 
-  /** How many uploads in parts were begun and neither finished nor given up. */
+  /** Number of unfinished multipart uploads. */
   async drafts(): Promise<number> {
     return (await this.client.listIncompleteUploadsQuery(this.name, '', '', '', '')).uploads.length;
   }
@@ -53,8 +53,8 @@ export class TestBucket {
 }
 
 /**
- * Nothing is lost and nothing is left over: every version's blob is live with its bytes, whole, in the bucket or in the
- * row, and the bucket has nothing else. Returns how many versions there are.
+ * Nothing is lost and nothing is left over: every version's blob is live with its complete bytes, in the bucket or in the
+ * row, and the bucket has nothing else. Returns the number of versions.
  */
 export async function expectNothingLostOrLeft(database: TestDatabase, bucket: TestBucket): Promise<number> {
   const versions = await database.query<{ key: string; hash: string; state: string; bytes: Buffer | null }>(

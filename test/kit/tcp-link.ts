@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands before a server and passes bytes on, at most so many in a second: to be cut, or to fall silent while every connection stays. */
+/** A proxy in front of a server, with limited bandwidth, that can be cut, or fall silent while connections stay open. */
 export class TcpLink {
-  /** How many connections have been made. */
+  /** Number of connections so far. */
   connections = 0;
   private readonly pairs = new Set<readonly [Socket, Socket]>();
   private isSilent = false;
   private readonly server = createServer((socket) => this.pass(socket));
 
-  /** Bytes that have passed, in both directions. */
+  /** Bytes passed so far, in both directions. */
   passed = 0;
 
   private constructor(
@@ -28,18 +28,18 @@ export class TcpLink {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** All connections are reset; new ones are served. */
+  /** Resets all connections; new ones work. */
   cut(): void {
     for (const [near] of this.pairs) near.resetAndDestroy();
   }
 
-  /** Nothing comes through any more, on connections of before and of later. */
+  /** Passes no more data, on present and later connections. */
   silence(): void {
     this.isSilent = true;
     for (const sockets of this.pairs) for (const socket of sockets) socket.pause();
   }
 
-  /** What fell silent stays so for ever; what is connected anew does not. */
+  /** Silent connections stay silent forever; new ones work. */
   mend(): void {
     this.isSilent = false;
   }

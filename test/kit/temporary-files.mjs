@@ -1,5 +1,5 @@
-// Where there is memory to spare, the temporary files of a run are kept in it, databases and data directories included:
-// those live for seconds, and what is killed is a process, never the machine.
+// Keeps the temporary files of a run in memory if there is enough, including databases and data directories: they exist for
+// seconds, and tests only kill processes, never the machine.
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,8 +10,8 @@ const SPARE_BYTES = 6 * 2 ** 30;
 const DIRECTORY = /^sync-tests-(\d+)$/;
 
 /**
- * Sets TMPDIR for this process and for those that it starts, and TEST_DISK to what it was, for tests that are about
- * waiting for a disk. @returns what is to be removed in the end, if anything
+ * Sets TMPDIR for this process and its children, and TEST_DISK to its previous value, for tests that need a real disk.
+ * @returns the directory to remove in the end, if any
  */
 export async function useMemory() {
   process.env.TEST_DISK = tmpdir();
@@ -19,7 +19,7 @@ export async function useMemory() {
   await removeForgotten();
   const directory = join(MEMORY, `sync-tests-${process.pid}`);
   await mkdir(directory);
-  await chmod(directory, 0o1777); // as /tmp: some tests run processes of other users
+  await chmod(directory, 0o1777); // like /tmp: some tests run processes of other users
   process.env.TMPDIR = directory;
   return directory;
 }
@@ -32,11 +32,11 @@ async function isSpare() {
       .find((line) => line.split(' ')[1] === MEMORY);
     return bavail * bsize >= SPARE_BYTES && !mount.includes('noexec'); // an installation is copied there and run
   } catch {
-    return false; // another system
+    return false; // not Linux
   }
 }
 
-/** What runs have left that were killed: memory is not freed by a restart of anything but the machine. */
+/** Removes leftovers of killed runs, which would occupy memory until the machine restarts. */
 async function removeForgotten() {
   for (const name of await readdir(MEMORY)) {
     const pid = DIRECTORY.exec(name)?.[1];
@@ -46,7 +46,7 @@ async function removeForgotten() {
   }
 }
 
-/** The small disks of tests: see small-disk.ts. A mounted directory cannot be removed. */
+/** Unmounts the small disks of tests (small-disk.ts): a mounted directory cannot be removed. */
 async function unmountBelow(directory) {
   const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
   for (const path of mounts.filter((mount) => mount.startsWith(`${directory}/`)))

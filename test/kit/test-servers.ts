@@ -8,12 +8,12 @@ export const servers = JSON.parse(process.env.TEST_SERVERS ?? '{}') as {
   readonly environment?: NodeJS.ProcessEnv;
 };
 
-/** Whether what is missing fails its tests instead of leaving them out. */
+/** Whether tests fail, instead of being skipped, when something they need is missing. */
 export const isRequired = Boolean(process.env.CI ?? process.env.REQUIRE_TEST_SERVERS);
 
 /**
- * `describe` for what needs a real Redis or S3 server. Where they are not installed it is skipped, in one line; in CI
- * it is not, and fails where the server is started.
+ * `describe` for tests that need a real Redis or S3 server. Without one they are skipped, with one line; in CI they run,
+ * and fail when the server is started.
  */
 export function describeWithTestServers(name: string, tests: () => void): void {
   if (servers.isInstalled === true || isRequired) {
@@ -26,7 +26,7 @@ export function describeWithTestServers(name: string, tests: () => void): void {
   describe.skip(name, tests);
 }
 
-/** As `describeWithTestServers`, for what needs one of the programs that the directory of an earlier version may lack. */
+/** Like `describeWithTestServers`, for a program that a directory unpacked by an earlier version may lack. */
 export function describeWithProgram(program: string, name: string, tests: () => void): void {
   const path = join(servers.environment?.TEST_SERVERS_DIR ?? '', 'usr/bin', program);
   if (existsSync(path) || isRequired) {
@@ -37,7 +37,7 @@ export function describeWithProgram(program: string, name: string, tests: () => 
   describe.skip(name, tests);
 }
 
-/** Starts one of the unpacked programs. @throws when they are not installed */
+/** Starts one of the unpacked programs. @throws when it is not installed */
 export function spawnServer(program: string, args: string[], options: SpawnOptions): ChildProcess {
   if (!servers.isInstalled) throw new Error('the server is not installed: run scripts/test-servers.sh');
   return spawn(program, args, { ...options, env: { ...process.env, ...servers.environment } });

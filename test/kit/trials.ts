@@ -1,4 +1,4 @@
-/** How often a race is run: as often as the suite has time for, or TRIALS times, to the next full round. */
+/** How often to run a race: the usual number, or TRIALS, rounded up to full rounds. */
 export function trials(usual: number): number {
   return Number(process.env['TRIALS'] ?? usual);
 }

@@ -5,7 +5,7 @@ import { TestWorkspace } from './workspace.js';
 
 type Method = 'get' | 'put' | 'post' | 'delete' | 'patch' | 'head';
 
-/** Somebody with a bearer token. Paths start at the root. */
+/** A user with a bearer token. Paths start at the root. */
 export class TestUser {
   private constructor(
     readonly url: string,

@@ -1,20 +1,20 @@
 import supertest from 'supertest';
 
-/** A form as it stands on a page. */
+/** A form on a page. */
 export interface PageForm {
   readonly label: string;
   readonly action: string;
-  /** What a browser sends when nothing is filled in. */
+  /** The values that a browser sends when nothing is filled in. */
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** A browser without a screen or scripts: it keeps cookies, and posts the forms that it finds. */
+/** A browser without a screen or scripts. Keeps cookies, and posts the forms of pages. */
 export class Visitor {
   private readonly jar = new Map<string, string>();
 
   constructor(
     readonly url: string,
-    /** What it says about itself with each form; browsers say `null` for pages without a referrer. */
+    /** Headers sent with each form; browsers send `Origin: null` from pages without a referrer. */
     private readonly headers: Readonly<Record<string, string>> = { Origin: 'null' },
   ) {}
 
@@ -26,7 +26,7 @@ export class Visitor {
     this.jar.set(name, value);
   }
 
-  /** The names of the cookies that it has. */
+  /** The names of its cookies. */
   get cookieNames(): string[] {
     return [...this.jar.keys()];
   }
@@ -35,7 +35,7 @@ export class Visitor {
     return this.keep(await supertest(this.url).get(path).set('Cookie', this.cookie).redirects(0));
   }
 
-  /** Posts a form of a page with this filled in; undefined leaves a field out. */
+  /** Posts a form of a page with these values; undefined omits a field. */
   async submit(
     page: supertest.Response,
     label: string,
@@ -71,10 +71,10 @@ export class Visitor {
   }
 }
 
-/** A value may hold what would end a tag. */
+/** An attribute may contain `>`. */
 const INSIDE_TAG = '(?:[^>"]|"[^"]*")*?';
 
-/** The forms of a page, in their order. */
+/** The forms of a page, in order. */
 export function formsOf({ text }: supertest.Response): PageForm[] {
   return [...text.matchAll(new RegExp(`<form\\b(${INSIDE_TAG})>(.*?)</form>`, 'gs'))].map(
     ([, attributes = '', inner = '']) => {
@@ -85,7 +85,7 @@ export function formsOf({ text }: supertest.Response): PageForm[] {
   );
 }
 
-/** @throws unless the page has exactly one form of that label: its own, its button's, or else its text */
+/** @throws unless exactly one form has this label: its own, its button's, or else its text */
 export function formOf(page: supertest.Response, label: string): PageForm {
   const forms = formsOf(page).filter((form) => form.label === label);
   const labels = formsOf(page).map((form) => form.label);
@@ -93,7 +93,7 @@ export function formOf(page: supertest.Response, label: string): PageForm {
   return forms[0]!;
 }
 
-/** What is to be read on a page. */
+/** The visible text of a page. */
 export const textOf = (html: string): string =>
   decoded(html.replace(/<(?:title|head)\b.*?<\/(?:title|head)>/gs, '').replace(/<[^>]*>/g, ' '))
     .replace(/\s+/g, ' ')

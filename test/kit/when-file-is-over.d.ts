@@ -1,5 +1,2 @@
-/**
- * `work` is called after the last hook of the test file. What it throws fails the file, beside the results of its tests.
- * Of `runtime/index.cjs`.
- */
+/** Calls `work` after the last hook of the test file. An error in it fails the file. Defined in `runtime/index.cjs`. */
 declare function whenFileIsOver(work: () => void | Promise<void>): void;

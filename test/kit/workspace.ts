@@ -32,7 +32,7 @@ export interface ListedCheckpoint {
   createdAt: string;
 }
 
-/** A workspace through the eyes of a client. `device` defaults to `laptop`. */
+/** A workspace as seen by a client. `device` defaults to `laptop`. */
 export class TestWorkspace {
   constructor(
     readonly user: TestUser,
@@ -43,7 +43,7 @@ export class TestWorkspace {
     return `/api/v1/workspaces/${this.id}`;
   }
 
-  /** The same workspace at another instance, or as somebody else. */
+  /** The same workspace at another instance, or as another user. */
   as(user: TestUser): TestWorkspace {
     return new TestWorkspace(user, this.id);
   }
@@ -81,7 +81,7 @@ export class TestWorkspace {
       .parse(bytes);
   }
 
-  /** @param device null: the request does not say which one it is */
+  /** @param device null: the request names no device */
   restore(encryptedPath: string, versionId: string, device: string | null = 'laptop'): supertest.Test {
     const request = this.user.post(`${this.file(encryptedPath)}/restore/${versionId}`);
     return device === null ? request : request.set('X-Device-Id', device);

@@ -15,15 +15,15 @@ export interface Scene {
   readonly possessions: Possessions;
   /** A JWT of the hostile account, valid for the rest of this storm. */
   readonly token: string;
-  /** An HTTP client that is closed when the storm ends, unless its connections are not kept alive. */
+  /** Opens an HTTP client, which is closed when the storm ends unless its connections are not kept alive. */
   readonly peer: (role: Role, n: number, options?: { isKept?: boolean }) => Peer;
   /** Ends the storm. */
   readonly signal: AbortSignal;
-  /** Counts outcomes of an attack: statuses, sockets opened and closed. */
+  /** Counts outcomes of an attack: statuses, opened and closed sockets. */
   readonly count: (what: string, by?: number) => void;
 }
 
-/** One way to harm other users. Each attack has a rate limit, because clients and service share this machine's processors. */
+/** One way to harm other users. Each attack has a rate limit, because clients and service share this machine. */
 export interface Attack {
   readonly name: string;
   /** Whether it needs an account. */
@@ -39,7 +39,7 @@ export interface Pace {
 
 const TICK_MS = 50;
 
-/** Starts `work` at most `perSecond` times a second, with at most `atOnce` under way, until the storm ends. Work under way is not awaited. */
+/** Starts `work` at most `perSecond` times a second, with at most `atOnce` in flight, until the storm ends. Does not await it. */
 export function paced(
   { signal }: Scene,
   { perSecond, atOnce }: Pace,
@@ -70,14 +70,14 @@ export function ticking(signal: AbortSignal, tick: () => void): Promise<void> {
 
 export interface Sockets {
   readonly role: Role;
-  /** How many sockets are held open. A closed socket is replaced, at most `opensPerSecond` a second. */
+  /** Number of open sockets. Closed ones are replaced, at most `opensPerSecond` a second. */
   readonly count: number;
   readonly opensPerSecond: number;
-  /** How many addresses they come from. */
+  /** Number of source addresses. */
   readonly addresses?: number;
 }
 
-/** Holds TCP connections open until the storm is over. Calls `dress` with each new connection, and never reads one unless `dress` does. */
+/** Holds TCP connections open until the storm ends. Calls `dress` with each new one, and never reads from it itself. */
 export async function holding(
   { target, signal, count: tally }: Scene,
   { role, count, opensPerSecond, addresses = 8 }: Sockets,
@@ -87,7 +87,7 @@ export async function holding(
   let [allowed, n] = [count, 0];
   await ticking(signal, () => {
     allowed = Math.min(allowed + (opensPerSecond * TICK_MS) / 1000, count);
-    // Opens a tenth at a time, because the kernel's queue of connections is short.
+    // Open a tenth at a time, because the kernel's backlog is short.
     for (let batch = Math.ceil(count / 10); batch > 0 && allowed >= 1 && sockets.size < count; batch--) {
       allowed--;
       const { localAddress, headers } = sourceOf(target, role, n % addresses);

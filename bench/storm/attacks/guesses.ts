@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Attack, paced } from './attack.js';
 import { inTurn } from '../turns.js';
 
-/** Sign-ins and sign-ups from many networks at once; each network stays within its limits. */
+/** Sign-ins and sign-ups from many networks at once, each within its limits. */
 const signIns: Attack = {
   name: 'sign-ins',
   by: 'stranger',
@@ -44,7 +44,7 @@ const badTokens: Attack = {
   },
 };
 
-/** Payment events with a wrong signature, of a size that the service still reads. */
+/** Payment events with a wrong signature, small enough for the service to read. */
 const webhooks: Attack = {
   name: 'webhooks',
   by: 'stranger',

@@ -2,7 +2,7 @@ import { json, type Peer } from '../peer.js';
 import { type Attack, headerLines, holding, paced, type Scene } from './attack.js';
 import { inTurn } from '../turns.js';
 
-/** Asks for restore manifests and summaries of a large log, many at a time. */
+/** Requests restore manifests and summaries of a large log, many at a time. */
 const manifests: Attack = {
   name: 'manifests',
   by: 'account',
@@ -15,7 +15,7 @@ const manifests: Attack = {
   },
 };
 
-/** Lists tokens and workspaces, many at a time, and creates more of both as long as it is allowed. */
+/** Lists tokens and workspaces, many at a time, and creates more of both while that is allowed. */
 const lists: Attack = {
   name: 'lists',
   by: 'account',
@@ -56,7 +56,7 @@ const search: Attack = {
   },
 };
 
-/** Requests large notes and does not read them, and sends large notes whose upload stops after 2 MB. */
+/** Requests large notes without reading them, and sends large notes that stop after 2 MB. */
 const largeNotes: Attack = {
   name: 'large-notes',
   by: 'account',

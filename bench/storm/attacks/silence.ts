@@ -9,7 +9,7 @@ const ADDRESSES = 10;
 const TICKS_BETWEEN_BYTES = 40;
 const SLOW_READ_BYTES = 1024;
 
-/** Requests whose bodies of 2,000 bytes arrive one byte every two seconds: as many as an instance has slots, from ten addresses. */
+/** Requests whose bodies of 2,000 bytes arrive at a byte every two seconds: one per slot of an instance, from ten addresses. */
 const trickledBodies: Attack = {
   name: 'trickled-bodies',
   by: 'stranger',
@@ -20,7 +20,7 @@ const trickledBodies: Attack = {
     }),
 };
 
-/** The same with the heads of requests. */
+/** The same with request heads. */
 const trickledHeads: Attack = {
   name: 'trickled-heads',
   by: 'stranger',
@@ -32,7 +32,7 @@ const trickledHeads: Attack = {
     ),
 };
 
-/** Of each of nine accounts, connections of each kind. The rest up to 250 requests at once are uploads. */
+/** Connections per account, by kind. Each account may have 250 requests in flight; the rest of them are uploads. */
 const [UPLOADS, BATCHES, NOTES, ASSETS, DOWNLOADS] = [180, 16, 6, 12, 12];
 const KINDS = [
   ...Array<'upload'>(UPLOADS).fill('upload'),
@@ -44,12 +44,12 @@ const KINDS = [
   'export' as const,
 ];
 
-/** Their requests are complete: what is trickled is the reading of their answers. */
+/** The requests of these kinds are complete, and their answers are read slowly. */
 const READ_SLOWLY: ReadonlySet<string> = new Set(['batch download', 'export']);
 
 /**
- * Nine accounts that trickle uploads, batches, large notes and attachments, and read batches and exports as slowly, all at once.
- * Each request begins with as many bytes as its slot needs.
+ * Nine accounts that trickle uploads, batches, large notes and attachments, and slowly read batches and exports, all at
+ * once. Each request first sends enough bytes to get its slot.
  */
 const trickledAccounts: Attack = {
   name: 'trickled-accounts',
@@ -101,7 +101,7 @@ function beginnings(
             'Content-Length': '30000000',
           }),
         ),
-        // The map of an item with a content of a MiB, of which half comes.
+        // The map of an item with a content of 1 MiB, half of which is sent.
         Buffer.from([0xa1, 0x67, ...Buffer.from('content'), 0x5a, 0, 0x10, 0, 0]),
         Buffer.alloc(MIB / 2),
       ]),
@@ -123,8 +123,8 @@ function beginnings(
 }
 
 /**
- * Opens connections from ten addresses, and writes one byte to each every two seconds. Reads only the first bytes, as a status; of
- * those whose requests are complete, which get no more bytes, a KiB every two seconds.
+ * Opens connections from ten addresses, and writes one byte to each every two seconds. Reads only the first bytes, which
+ * have the status. For complete requests, writes nothing more, and reads one KiB every two seconds.
  */
 async function trickling(
   scene: Scene,
@@ -132,7 +132,7 @@ async function trickling(
   begin: (n: number, headers: string) => Buffer | string,
   isComplete: (n: number) => boolean = () => false,
 ): Promise<void> {
-  /** With their numbers. */
+  /** The number of each connection. */
   const begun = new Map<Socket, number>();
   const opening = holding(scene, { ...sockets, addresses: ADDRESSES }, (socket, n, headers) => {
     socket.write(begin(n, headers));
@@ -145,7 +145,7 @@ async function trickling(
   });
   let ticks = 0;
   const drops = ticking(scene.signal, () => {
-    // A part of the sockets with each tick, so that their bytes do not come at once.
+    // Serve some of the sockets on each tick, so that their bytes do not arrive all at once.
     const part = ticks++ % TICKS_BETWEEN_BYTES;
     let place = 0;
     for (const [socket, n] of begun) {

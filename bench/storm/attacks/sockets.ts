@@ -6,7 +6,7 @@ import { inTurn } from '../turns.js';
 const [TEXT, PING, PONG, CONTINUATION] = [0x1, 0x9, 0xa, 0x0];
 const FIN = 0x80;
 
-/** Sockets that say hello and are never read, while the service sends them 4 MiB of changes again and again. */
+/** Sockets that say hello and are never read, while the service repeatedly sends them 4 MiB of changes. */
 const deafSockets: Attack = {
   name: 'deaf-sockets',
   by: 'account',
@@ -83,7 +83,7 @@ function upgrade({ token }: Scene, socket: Socket, headers: string, workspaceId:
   );
 }
 
-/** A client's frame, masked with zeros, which leave the payload unchanged. @param payload up to 65,535 bytes */
+/** A client's frame, masked with zeros, which leaves the payload unchanged. @param payload up to 65,535 bytes */
 function frame(head: number, payload: Buffer): Buffer {
   const { length } = payload;
   const size = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 0xff];

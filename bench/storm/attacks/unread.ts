@@ -5,7 +5,7 @@ import { inTurn } from '../turns.js';
 const [SOCKETS, REQUESTS_EACH, REQUESTS_PER_SECOND] = [80, 3_600, 20_000];
 const AT_ONCE = 100;
 
-/** Pipelines tiny requests and never reads the answers: health, without Host, unknown route, without a token. */
+/** Pipelines tiny requests and never reads the answers: health, no Host, unknown route, no token. */
 const pipelining: Attack = {
   name: 'pipelining',
   by: 'stranger',
@@ -31,7 +31,7 @@ const pipelining: Attack = {
         allowed -= AT_ONCE;
         scene.count('requests', AT_ONCE);
         left.delete(socket);
-        left.set(socket, its); // moves it to the end, so that all other sockets go first
+        left.set(socket, its); // moves it to the end, so that the others go first
       }
     });
     await Promise.all([sockets, writing]);
@@ -45,7 +45,7 @@ const kinds = (headers: string): string[] => [
   `GET /api/v1/workspaces HTTP/1.1\r\n${headers}\r\n`,
 ];
 
-/** Connections that stay silent, or send one byte of a header, a sign-in or a payment event every second. */
+/** Connections that stay silent, or send one byte a second of a header, a sign-in or a payment event. */
 const slow: Attack = {
   name: 'slow',
   by: 'stranger',
@@ -63,7 +63,7 @@ const slow: Attack = {
     ),
 };
 
-/** Uploads whose bodies hardly arrive: 1,000 bytes at first, then one byte every second. */
+/** Uploads that hardly progress: 1,000 bytes at first, then one byte a second. */
 const slowUploads: Attack = {
   name: 'slow-uploads',
   by: 'account',

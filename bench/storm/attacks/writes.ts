@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 /** The attack stops a little beyond the quota, to spare the machine's disk. */
 const MOST_BYTES = QUOTA_BYTES + 64 * MIB;
 
-/** Uploads 1 MiB each until the quota stops them, or until they are so far beyond it that the quota does not work. */
+/** Uploads files of 1 MiB until the quota stops them, or until they exceed it so far that it evidently does not work. */
 const uploads: Attack = {
   name: 'uploads',
   by: 'account',
@@ -43,7 +43,7 @@ const manyUploads: Attack = {
     }),
 };
 
-/** Deletes workspaces with files in quick succession, so that all of them are purged. */
+/** Deletes workspaces with files in quick succession, so that all are purged. */
 const purges: Attack = {
   name: 'purges',
   by: 'account',

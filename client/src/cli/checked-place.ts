@@ -7,7 +7,7 @@ const isIn = (place: string, parent: string): boolean =>
   place === parent || place.startsWith(parent.endsWith(sep) ? parent : `${parent}${sep}`);
 
 /**
- * Checks that a folder can be set up: what would be synced twice, or would sync the state with its keys, is refused.
+ * Checks that a folder can be set up. Refuses one that would be synced twice, or that contains the state with its keys.
  * @param root without symbolic links @returns whether it has to be created @throws UsageError
  */
 export async function checkPlace(root: string, home: string): Promise<boolean> {

@@ -7,16 +7,16 @@ import { firstPassword } from './new-password.js';
 export interface VaultOptions {
   /** Open this workspace. */
   readonly workspace?: string | undefined;
-  /** Create one of this name. */
+  /** Create a workspace with this name. */
   readonly new?: string;
-  /** Open it by a recovery key, not by its password. */
+  /** Open it with a recovery key instead of the password. */
   readonly recoveryKey?: boolean;
 }
 
 export interface VaultChoice extends VaultOptions {
-  /** The name of a new workspace if none was given. */
+  /** Name of a new workspace if none was given. */
   readonly newName: string;
-  /** The master key of the vault, if this device keeps it. */
+  /** The master key of the vault, if this device stores it. */
   readonly masterKey: Uint8Array | undefined;
   /** Whether the vault is known to have key slots. */
   readonly hasSlots: boolean | undefined;
@@ -32,7 +32,7 @@ interface Listed {
   readonly name: string;
 }
 
-/** Opens the vault that the command line names or somebody chooses, or creates one. */
+/** Opens the vault that the command line names or the user picks, or creates one. */
 export async function chooseVault(context: Context, session: Session, choice: VaultChoice): Promise<Chosen> {
   const { workspace, masterKey, newName } = choice;
   if (workspace !== undefined && masterKey && choice.recoveryKey !== true) {
@@ -49,7 +49,7 @@ export async function chooseVault(context: Context, session: Session, choice: Va
     : opened(context, session, chosen.id, choice);
 }
 
-/** @returns undefined for a key that is not that of the vault: its password, or a recovery key, replaces it */
+/** @returns undefined when the stored key does not open the vault; the caller then asks for a secret */
 async function openedByKept(
   session: Session,
   workspace: string,
@@ -63,7 +63,7 @@ async function openedByKept(
   }
 }
 
-/** @returns undefined for a new one */
+/** @returns undefined for a new workspace */
 async function ask({ prompt, output }: Context, workspaces: readonly Listed[]): Promise<Listed | undefined> {
   const list = workspaces.map(({ id, name }, at) => `  ${at + 1}  ${name} (${id})`);
   if (!prompt.isInteractive)

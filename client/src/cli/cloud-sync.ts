@@ -6,11 +6,11 @@ let isLost = false;
 const withOutput = (code: ExitCode): ExitCode => (isLost && code === EXIT.ok ? EXIT.failed : code);
 
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code === 'EPIPE') process.exit(EXIT.failed); // nobody reads on, as in `cloud-sync trash | head`
+  if (code === 'EPIPE') process.exit(EXIT.failed); // the reader has gone, as in `cloud-sync trash | head`
   if (!isLost) process.stderr.write(`cloud-sync: the output cannot be written (${code ?? 'unknown'})\n`);
   isLost = true; // a log on a full disk does not end `watch`
   process.exitCode = EXIT.failed;
 });
-process.stderr.on('error', () => undefined); // remarks that nobody reads
+process.stderr.on('error', () => undefined); // notes that cannot be shown are lost
 
 process.exitCode = withOutput(await main(process.argv.slice(2)));

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from './context.js';
 import type { ExitCode } from './exit-codes.js';
 
-/** The body of a command. After the context come its arguments and its options, as commander passes them. */
+/** The body of a command. The context is followed by its arguments and its options, as commander passes them. */
 export type Handler<A extends readonly unknown[]> = (context: Context, ...args: A) => Promise<ExitCode>;
 
 /** Makes an action for commander: `.action(run(async (context, file, options) => …))`. */

@@ -17,18 +17,18 @@ export interface GlobalOptions extends SelectionOptions {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A folder with its account. */
+/** A folder and the session of its account. */
 export interface OpenFolder {
   readonly folder: SyncedFolder;
   readonly session: Session;
-  /** As a device of this command: the folder's own client is told of what it does. */
+  /** Has its own device id, so that the folder's client is notified of its changes. */
   readonly workspace: Workspace;
 }
 
-/** A folder with its account and the keys of its vault. */
+/** A folder, the session of its account, and the keys of its vault. */
 export interface OpenVault extends OpenFolder {
   readonly keys: VaultKeys;
-  /** The vault itself, for a command that changes what opens it. Asks the service. */
+  /** Opens the vault, for commands that change what opens it. Sends a request. */
   readonly vault: () => Promise<Vault>;
 }
 
@@ -44,7 +44,7 @@ export class Context {
     readonly cwd: string,
   ) {}
 
-  /** From now on SIGINT and SIGTERM end the command after the current step. */
+  /** From now on, SIGINT and SIGTERM end the command after the current step. */
   listen(): void {
     this.interruption.listen((name) => this.output.note(`${name}: ending after the current step`));
   }
@@ -52,17 +52,17 @@ export class Context {
   /** Shows each step of a sync on a terminal. */
   readonly onProgress = ({ doing, path }: Progress): void => this.output.progress(`${doing} ${path}`);
 
-  /** Where the state of all folders is. */
+  /** Directory of the state of all folders. */
   get stateHome(): string {
     return stateHome(this.env);
   }
 
-  /** A place that was named on the command line; the current directory unless one was. */
+  /** A path from the command line, without symbolic links. Defaults to the current directory. */
   place(argument = '.'): Promise<string> {
     return realPlace(resolve(this.cwd, argument));
   }
 
-  /** @param argument a folder that is set up, or a place in one @throws UsageError when there is none */
+  /** @param argument a folder that is set up, or a path inside one @throws UsageError when there is none */
   async folder(argument?: string): Promise<SyncedFolder> {
     const place = await this.place(argument);
     const found = await SyncedFolder.above(place, this.stateHome);
@@ -70,14 +70,14 @@ export class Context {
     throw new UsageError(`${place} is not set up: run \`cloud-sync init ${argument ?? '.'}\` first`);
   }
 
-  /** A file that was named on the command line, in its folder. It need not exist. */
+  /** A file from the command line, and the folder that contains it. The file need not exist. */
   async file(argument: string): Promise<{ readonly folder: SyncedFolder; readonly path: string }> {
     const place = await this.place(argument);
     const folder = await this.folder(argument);
     return { folder, path: folder.vaultPath(place) };
   }
 
-  /** Does something with a folder and its account. Sends nothing by itself. */
+  /** Runs `work` with a folder and its account. Sends no request. */
   async withFolder<T>(
     argument: string | SyncedFolder | undefined,
     work: (opened: OpenFolder) => Promise<T>,
@@ -88,7 +88,7 @@ export class Context {
     return work({ folder, session, workspace: new Workspace(session, workspace, deviceId(device, 'cli')) });
   }
 
-  /** Does something with a folder and its vault, which is opened by the key that is kept, or by its password. */
+  /** Runs `work` with a folder and its vault, opened with the stored key or the password. */
   async withVault<T>(
     argument: string | SyncedFolder | undefined,
     work: (opened: OpenVault) => Promise<T>,
@@ -101,19 +101,19 @@ export class Context {
     });
   }
 
-  /** Works while no other process does. @throws AlreadyRunning */
+  /** Runs `work` under the folder's lock. @throws AlreadyRunning */
   async withLock<T>(folder: Pick<SyncedFolder, 'lock'>, work: () => Promise<T>): Promise<T> {
     const lock = await Lock.take(folder.lock);
     try {
       return await work();
     } finally {
       await lock.release().catch((error: unknown) => {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // forgotten with the whole state
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // the whole state was deleted
       });
     }
   }
 
-  /** @throws SecretNeeded when nobody is signed in */
+  /** @throws SecretNeeded when no account is signed in */
   async session(folder: SyncedFolder): Promise<Session> {
     const { service } = folder.settings;
     const given = this.env['ACCESS_TOKEN'];
@@ -125,7 +125,7 @@ export class Context {
     return this.sessionWith(folder, { ...credentials, service });
   }
 
-  /** A session at the service that the credentials are for. */
+  /** A session at the service that issued the credentials. */
   sessionWith(folder: SyncedFolder, credentials: KeptCredentials): Session {
     const { service } = credentials;
     const http = this.interruption.http(bandwidthOf(selected(folder.settings, this.options)));
@@ -134,7 +134,7 @@ export class Context {
       : Session.resume(service, credentials.sessionToken, http);
   }
 
-  /** The keys of the vault of a folder, for a command that may not need them. */
+  /** The keys of a folder's vault, for a command that may not need them. */
   async keys(opened: OpenFolder): Promise<VaultKeys> {
     return deriveVaultKeys(await this.masterKey(opened));
   }

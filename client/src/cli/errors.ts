@@ -8,17 +8,17 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Somebody has to say yes, and nobody can be asked. */
+/** A step needs confirmation, but the session is not interactive. */
 export class ConfirmationNeeded extends Error {
   override readonly name = 'ConfirmationNeeded';
 }
 
-/** No account is signed in for a folder, or a secret that is needed was not given. */
+/** No account is signed in for a folder, or a required secret was not given. */
 export class SecretNeeded extends Error {
   override readonly name = 'SecretNeeded';
 }
 
-/** Ctrl-C, or its equal, while something was asked. */
+/** Ctrl-C or an equivalent during a prompt. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   override readonly message = 'interrupted';
@@ -36,7 +36,7 @@ const CODES: readonly (readonly [abstract new (...args: never[]) => Error, ExitC
   [Interrupted, EXIT.interrupted],
 ];
 
-/** The exit code for an error, or for the error that it wraps. */
+/** The exit code for an error, or for the cause that it wraps. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (error instanceof ApiError && error.status === 401) return EXIT.signInNeeded;
@@ -45,7 +45,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof Error && error.cause !== undefined ? exitCodeOf(error.cause) : EXIT.failed;
 }
 
-/** One sentence for people. The address in an ApiError's own message is an encrypted path, so it is left out. */
+/** One sentence for users. Leaves out the URL in an ApiError's own message, which has an encrypted path. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ApiError && error.status === 401)

@@ -1,9 +1,6 @@
 import { type Remote, RemoteUnavailable } from '../folder/index.js';
 
-/**
- * A server whose steps end when the signal is aborted: the one in progress is completed, the next is not begun. Then the
- * engine ends as it does without a network.
- */
+/** Stops a sync when the signal is aborted: completes the request in progress, and fails the next one as without a network. */
 export function interruptible(remote: Remote, signal: AbortSignal): Remote {
   const check = (): void => {
     if (signal.aborted) throw new RemoteUnavailable('ended by a signal before everything was done');

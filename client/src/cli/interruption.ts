@@ -6,8 +6,8 @@ const GRACE_MS = 10_000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * The end that SIGINT or SIGTERM asks for: the step in progress is completed, the next is not begun. A second signal ends
- * the process at once, which is as safe as a loss of power.
+ * Ends a command on SIGINT or SIGTERM: the step in progress is completed, the next is not begun. A second signal ends the
+ * process at once, which is as safe as a power failure.
  */
 export class Interruption {
   private readonly soft = new AbortController();
@@ -22,7 +22,7 @@ export class Interruption {
     return this.soft.signal.aborted;
   }
 
-  /** Listens to the signals from now on. @param onFirst what to do at the first one */
+  /** Handles signals from now on. @param onFirst called on the first one */
   listen(onFirst: (signal: NodeJS.Signals) => void): void {
     for (const name of SIGNALS)
       process.on(name, () => {
@@ -37,7 +37,7 @@ export class Interruption {
     setTimeout(() => this.hard.abort(), GRACE_MS).unref();
   }
 
-  /** Options of requests that end when it is time to, and are not repeated then. */
+  /** Requests that are aborted after the grace period, and are not retried after the first signal. */
   http(bandwidth: Bandwidth = {}): SessionOptions {
     return new Http({
       bandwidth,
@@ -49,7 +49,7 @@ export class Interruption {
     });
   }
 
-  /** @throws NetworkError when the end was asked for */
+  /** @throws NetworkError after the first signal */
   private pause(ms: number, signal?: AbortSignal): Promise<void> {
     const ended = AbortSignal.any(signal ? [signal, this.signal] : [this.signal]);
     return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import type { HeldBack } from '../folder/index.js';
 
 const FEW = 20;
 
-/** A line for each path; of many, the first ones and how many more there are. */
+/** One line for each of the first paths, and the number of the rest. */
 export function listed(what: string, paths: readonly string[]): string[] {
   const lines = paths.slice(0, FEW).map((path) => `${what}: ${path}`);
   return paths.length > FEW ? [...lines, `${what}: ${paths.length - FEW} more`] : lines;

@@ -23,7 +23,7 @@ import { Output } from './output.js';
 import { Prompt } from './prompt.js';
 import { VERSION } from './version.js';
 
-/** In the order of the help. */
+/** In the order of the help text. */
 const COMMANDS: readonly Register[] = [
   registerInit,
   registerSync,
@@ -79,7 +79,7 @@ function programOf(run: Run, args: readonly string[]): Command {
     .option('--dry-run', 'show what would be done, and change nothing')
     .option('--yes', 'answer yes to every question, such as whether to delete many files')
     .exitOverride();
-  // `restore` has an option of the same name.
+  // Not with a command: `restore` has an option of the same name.
   if (args.every((argument) => argument.startsWith('-'))) program.version(VERSION);
   for (const register of COMMANDS) register(program, run);
   return program;
@@ -87,7 +87,7 @@ function programOf(run: Run, args: readonly string[]): Command {
 
 function failed(error: unknown, output: Output): ExitCode {
   const exitCode = exitCodeOf(error);
-  if (exitCode === EXIT.ok) return exitCode; // the help, or the version
+  if (exitCode === EXIT.ok) return exitCode; // help or version
   const message = sentenceOf(error).replace(/^error: /, '');
   if (output.isJson) output.result({ error: message, exitCode }, []);
   if (!(error instanceof CommanderError)) output.note(`cloud-sync: ${message}`); // commander has printed its own

@@ -9,7 +9,7 @@ export function questionOf({ direction, paths, of }: MassDeletion): string {
   return `Delete ${paths.length} of ${of} files ${direction} (${some}${more})?`;
 }
 
-/** Asks for many deletions on a terminal, once for each set; elsewhere they wait for `--yes`. */
+/** Asks on a terminal, once for each set of deletions; otherwise refuses them unless `--yes` is given. */
 export function confirmOn(
   prompt: Prompt,
   isYes: boolean,

@@ -5,7 +5,7 @@ import type { Prompt } from './prompt.js';
 export const firstPassword = (prompt: Prompt): Promise<string> =>
   notEmpty(prompt.newSecret('Password of the new vault: ', 'VAULT_PASSWORD'));
 
-/** A password that replaces or joins another one. @throws UsageError when it is empty */
+/** A password that replaces or is added to another. @throws UsageError when it is empty */
 export const newPassword = (prompt: Prompt): Promise<string> =>
   notEmpty(prompt.newSecret('New password of the vault: ', 'NEW_VAULT_PASSWORD'));
 

@@ -1,9 +1,9 @@
 import { type Disk, FolderState, NodeDisk, type StateFile } from '../folder/index.js';
 import { readFile } from 'node:fs/promises';
 
-/** A copy of the journal in memory: what is written to it is forgotten. Another process may go on with the file. */
+/** A copy of the journal in memory. Discards writes, so another process can keep using the file. */
 export class JournalCopy implements StateFile {
-  /** Whether the end of the journal was not whole. */
+  /** Whether the journal ended in a torn record. */
   wasCut = false;
 
   private constructor(private bytes: Uint8Array) {}
@@ -17,7 +17,7 @@ export class JournalCopy implements StateFile {
     }
   }
 
-  /** What the journal adds up to now. */
+  /** The state that the journal adds up to now. */
   state(): Promise<FolderState> {
     return FolderState.open(this);
   }
@@ -47,7 +47,7 @@ export class JournalCopy implements StateFile {
   }
 }
 
-/** A folder that is only looked at: its marker is renewed in memory, and what another process has staged stays. */
+/** A read-only view of a folder: keeps a new marker in memory, and leaves files staged by another process. */
 export class ViewedDisk extends NodeDisk implements Disk {
   private marker: string | undefined;
 

@@ -6,8 +6,8 @@ import { type Output, shown } from './output.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Asks on the terminal, or reads lines of standard input where it is none. Secrets are not shown while they are typed,
- * and are never arguments: other users of the machine see those. Scripts give them by environment variables.
+ * Asks on the terminal, or reads lines from standard input when that is no terminal. Secrets are not echoed, and never
+ * arguments, which other users of the machine can see. Scripts pass them in environment variables.
  */
 export class Prompt {
   private lines: { readonly reader: Interface; readonly iterator: AsyncIterator<string, void> } | undefined;
@@ -19,17 +19,17 @@ export class Prompt {
     private readonly stdin: NodeJS.ReadStream = process.stdin,
   ) {}
 
-  /** Whether somebody can be asked. */
+  /** Whether the user can be asked. */
   get isInteractive(): boolean {
     return this.stdin.isTTY && process.stderr.isTTY;
   }
 
-  /** @param variable of the environment, which replaces the question */
+  /** @param variable an environment variable that replaces the question */
   async secret(question: string, variable: string): Promise<string> {
     return this.env[variable] ?? (await this.ask(question, variable, false));
   }
 
-  /** Asks twice, because a typing error would lock the owner out. */
+  /** Asks twice, because a typing error would lock the user out. */
   async newSecret(question: string, variable: string): Promise<string> {
     const given = this.env[variable];
     if (given !== undefined) return given;
@@ -41,12 +41,12 @@ export class Prompt {
     }
   }
 
-  /** @param variable of the environment, which replaces the question */
+  /** @param variable an environment variable that replaces the question */
   async line(question: string, variable?: string): Promise<string> {
     return (variable === undefined ? undefined : this.env[variable]) ?? this.ask(question, variable, true);
   }
 
-  /** @throws ConfirmationNeeded when nobody can be asked and `--yes` was not given */
+  /** @throws ConfirmationNeeded when the session is not interactive and `--yes` was not given */
   async confirm(question: string): Promise<boolean> {
     if (this.isYes) return true;
     if (!this.isInteractive) throw new ConfirmationNeeded(`${question} Say so by --yes.`);
@@ -72,7 +72,7 @@ export class Prompt {
     const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
     const output = isVisible ? process.stderr : silent;
     const reader = createInterface({ input: this.stdin, output, terminal: true });
-    // After the terminal has stopped to show what is typed: somebody may type at once.
+    // Print after echo is off: the user may type as soon as the prompt appears.
     if (isVisible) reader.setPrompt(question);
     else process.stderr.write(question);
     reader.prompt();

@@ -3,16 +3,15 @@ import type { Bandwidth } from '../core/index.js';
 import type { Settings } from './settings.js';
 import { parseSize } from './sizes.js';
 
-/** What the command line says about which files are synced, and how fast. */
+/** Options of the command line that choose which files are synced, and how fast. */
 export interface SelectionOptions {
   readonly only?: readonly string[];
   readonly maxSize?: string;
-  /** Of a second. */
+  /** Per second, such as `200kB`. */
   readonly limitUp?: string;
   readonly limitDown?: string;
 }
 
-/** Adds the options to a command. */
 export function withSelection(command: Command): Command {
   return command
     .option('--only <paths...>', 'sync only these directories and files of the folder')
@@ -21,7 +20,7 @@ export function withSelection(command: Command): Command {
     .option('--limit-down <size>', 'receive at most so much in a second');
 }
 
-/** The settings of a folder with what the command line says. @throws UsageError */
+/** Overrides the settings of a folder with the options of the command line. @throws UsageError */
 export function selected<T extends Pick<Settings, 'only' | 'maxSize' | 'limitUp' | 'limitDown'>>(
   settings: T,
   { only, maxSize, limitUp, limitDown }: SelectionOptions,

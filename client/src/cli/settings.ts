@@ -1,30 +1,30 @@
 import { UsageError } from './errors.js';
 import { formatSize, parseSize } from './sizes.js';
 
-/** What is written down of a folder in `config.json`. People may edit what comes after `keepsKey`. */
+/** The `config.json` of a folder. Users may edit what comes after `keepsKey`. */
 export interface Settings {
   /** Absolute, without symbolic links. */
   readonly folder: string;
   readonly service: string;
   readonly workspace: string;
-  /** Shown to people, and part of the names of conflict copies. */
+  /** Shown to users, and part of the names of conflict copies. */
   readonly device: string;
   /** Whether the vault is known to have key slots. */
   readonly hasSlots: boolean;
-  /** Whether the master key is kept beside this file; else it is asked for. */
+  /** Whether the master key is stored beside this file; otherwise the password is asked for. */
   readonly keepsKey: boolean;
-  /** Only these directories and files are synced; undefined: everything. */
+  /** Sync only these directories and files; undefined: everything. */
   readonly only?: readonly string[] | undefined;
-  /** The longest file that is synced: `100MB`. */
+  /** Size of the largest file that is synced: `100MB`. */
   readonly maxSize: string;
-  /** The most bytes in a second, in each direction: `200kB`; undefined: as fast as the link. */
+  /** Most bytes per second in each direction: `200kB`; undefined: unlimited. */
   readonly limitUp?: string | undefined;
   readonly limitDown?: string | undefined;
 }
 
 export const DEFAULT_MAX_SIZE = '100MB';
 
-/** @param place of the file, for the message @throws UsageError */
+/** @param place path of the file, for the message @throws UsageError */
 export function parseSettings(text: string, place: string): Settings {
   const wrong = (what: string): UsageError => new UsageError(`${place}: ${what}`);
   const found = parsed(text);
@@ -58,7 +58,7 @@ export function parseSettings(text: string, place: string): Settings {
 
 export const settingsText = (settings: Settings): string => `${JSON.stringify(settings, undefined, 2)}\n`;
 
-/** The limits in words. */
+/** The selection in words. */
 export function describeSelection({ only, maxSize }: Settings): string {
   const files = only === undefined ? 'everything' : only.join(', ');
   return `${files}, files up to ${formatSize(parseSize(maxSize))}`;

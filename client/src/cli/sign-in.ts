@@ -5,9 +5,9 @@ import { UsageError } from './errors.js';
 import type { Credentials } from './synced-folder.js';
 
 export interface SignInOptions {
-  /** Sign in by a personal access token, not on the page of the service. */
+  /** Sign in with a personal access token instead of the page of the service. */
   readonly token?: boolean;
-  /** False: only print the address of the page. */
+  /** False: print the address of the page without opening it. */
   readonly browser?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface SignedIn {
   readonly credentials: Credentials;
 }
 
-/** By a token where one is given, else on the page of the service, which asks for a second factor too. */
+/** Uses a token if one is given, otherwise the page of the service, which also asks for a second factor. */
 export async function signIn(context: Context, service: string, options: SignInOptions): Promise<SignedIn> {
   const { env, interruption, prompt } = context;
   if (options.token === true || env['ACCESS_TOKEN'] !== undefined) {
@@ -30,8 +30,8 @@ export async function signIn(context: Context, service: string, options: SignInO
 }
 
 /**
- * Signs in on the page. The page leads to a link of the service's own scheme; a command cannot receive that, so the link is
- * pasted. It works once, within three minutes, and only for this attempt.
+ * Signs in on the page. The page ends with a link of the service's own scheme; a command cannot receive that, so the user
+ * pastes the link. It works once, within three minutes, and only for this attempt.
  */
 async function byPage(
   { output, prompt, interruption }: Context,
@@ -56,7 +56,7 @@ async function byPage(
 const asUsage = (error: unknown): unknown =>
   error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error;
 
-/** A browser is a convenience: without one, the address is there to be copied. */
+/** Best effort: without a browser, the user copies the address. */
 function open(url: string): void {
   const command = process.platform === 'darwin' ? 'open' : 'xdg-open';
   const child = spawn(command, [url], { stdio: 'ignore', detached: true });

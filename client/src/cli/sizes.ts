@@ -23,7 +23,7 @@ export function parseSize(text: string): number {
   return Math.floor(bytes);
 }
 
-/** Bytes as people read them. */
+/** A size for users. */
 export function formatSize(bytes: number): string {
   if (bytes < 1e3) return `${bytes} B`;
   const [divisor, unit] = bytes < 1e6 ? [1e3, 'kB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];

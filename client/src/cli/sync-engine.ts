@@ -21,14 +21,13 @@ import { parseSize } from './sizes.js';
 import { documentOf, type SyncDocument } from './sync-report.js';
 import type { SyncedFolder } from './synced-folder.js';
 
-/** What a sync of a folder works with. */
 export interface EngineParts {
   readonly folder: SyncedFolder;
   readonly session: Session;
   readonly keys: VaultKeys;
-  /** The settings of the folder, or what the command line puts in their place. */
+  /** The settings of the folder, with the overrides of the command line. */
   readonly settings: Settings;
-  /** When to end after the current step. */
+  /** Ends the sync after the current step. */
   readonly signal: AbortSignal;
   readonly confirm?: (deletions: MassDeletion) => Promise<boolean>;
   readonly onProgress?: (progress: Progress) => void;
@@ -39,7 +38,7 @@ export interface OpenEngine {
   close(): Promise<void>;
 }
 
-/** Opens the engine of a folder, to be used under its lock. @throws WrongFolder */
+/** Opens the engine of a folder. The caller holds the lock. @throws WrongFolder */
 export async function openEngine(parts: EngineParts): Promise<OpenEngine> {
   const stateFile = new NodeStateFile(parts.folder.journal);
   try {
@@ -51,7 +50,7 @@ export async function openEngine(parts: EngineParts): Promise<OpenEngine> {
   }
 }
 
-/** Opens the engine of a folder, syncs once, and closes it. To be called under its lock. @throws WrongFolder */
+/** Opens the engine of a folder, syncs once, and closes it. The caller holds the lock. @throws WrongFolder */
 export async function syncOnce(parts: EngineParts): Promise<SyncDocument> {
   const engine = await openEngine(parts);
   try {
@@ -65,11 +64,11 @@ export async function syncOnce(parts: EngineParts): Promise<SyncDocument> {
 export interface Preview {
   readonly plan: Plan;
   readonly massDeletions: readonly MassDeletion[];
-  /** Files that folder and server have in common now. */
+  /** Number of files that folder and server have in common now. */
   readonly files: number;
 }
 
-/** Looks without a lock, and changes nothing. */
+/** Computes a preview without the lock, and changes nothing. */
 export async function previewOf(parts: EngineParts): Promise<Preview> {
   const journal = await JournalCopy.of(parts.folder.journal);
   const sync = await engineOf(parts, new ViewedDisk(parts.folder.root), journal);

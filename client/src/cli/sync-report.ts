@@ -4,10 +4,10 @@ import { EXIT, type ExitCode } from './exit-codes.js';
 import { leftOverLines, listed } from './lists.js';
 import type { SyncedFolder } from './synced-folder.js';
 
-/** A report as `--json` has it. */
+/** The report of a sync, as printed by `--json`. */
 export interface SyncDocument {
   readonly folder: string;
-  /** Files that folder and server have in common. */
+  /** Number of files that folder and server have in common. */
   readonly files: number;
   readonly uploaded: readonly string[];
   readonly downloaded: readonly string[];
@@ -16,13 +16,13 @@ export interface SyncDocument {
   /** Deleted on the server, because they were deleted here. */
   readonly deletedThere: readonly string[];
   readonly conflicts: readonly { readonly path: string; readonly copy: string }[];
-  /** What needs somebody: each with a sentence. */
+  /** Files that need attention, each with a sentence. */
   readonly leftOver: readonly { readonly path: string; readonly reason: string }[];
   /** Directions in which many deletions were not confirmed. */
   readonly unconfirmed: readonly string[];
-  /** Everything was compared by content, because nothing could be taken for known. */
+  /** Whether everything was compared by content, because the known state could not be relied on. */
   readonly beganAnew: boolean;
-  /** Why it ended before everything was done; null when it did not. */
+  /** Why it ended before everything was done; null when it finished. */
   readonly stopped: string | null;
   readonly exitCode: ExitCode;
 }
@@ -43,7 +43,7 @@ function syncExitCode(report: Report): ExitCode {
   return report.leftOver.length > 0 ? EXIT.leftOver : EXIT.ok;
 }
 
-/** The same for people. */
+/** The report as text for users. */
 export function linesOf(document: SyncDocument): string[] {
   const { uploaded, downloaded, removedHere, deletedThere } = document;
   const lines = [
@@ -63,9 +63,7 @@ export function linesOf(document: SyncDocument): string[] {
   return lines;
 }
 
-/**
- * Keeps the end of a sync for `status`. @returns why it could not be kept, as on a full disk: what was done is done
- */
+/** Stores the result of a sync for `status`. @returns why it could not be stored, as on a full disk; the sync itself stands */
 export async function keepReport(
   folder: SyncedFolder,
   document: SyncDocument,

@@ -17,8 +17,8 @@ export type Credentials = { readonly sessionToken: string } | { readonly accessT
 export type KeptCredentials = Credentials & { readonly service: string };
 
 /**
- * A folder that is set up, and where its state is: outside the folder, because what is in the folder is synced,
- * copied and put back from backups, and neither keys nor the journal may be.
+ * A folder that is set up, and the location of its state. The state is outside the folder, because everything in the folder
+ * is synced, copied and restored from backups; neither keys nor the journal may be.
  */
 export class SyncedFolder {
   private constructor(
@@ -28,7 +28,7 @@ export class SyncedFolder {
     readonly settings: Settings,
   ) {}
 
-  /** @returns undefined when the folder is not set up @throws UsageError for settings that cannot be read */
+  /** @returns undefined when the folder is not set up @throws UsageError for unreadable settings */
   static async find(root: string, home: string): Promise<SyncedFolder | undefined> {
     const state = stateOf(root, home);
     const text = await readText(join(state, CONFIG));
@@ -40,19 +40,19 @@ export class SyncedFolder {
     );
   }
 
-  /** Writes the settings: from now on the folder is set up. */
+  /** Writes the settings, which marks the folder as set up. */
   static async save(settings: Settings, home: string): Promise<SyncedFolder> {
     const state = stateOf(settings.folder, home);
     await replacePrivate(join(state, CONFIG), settingsText(settings));
     return new SyncedFolder(settings.folder, state, settings);
   }
 
-  /** Where the lock of a folder is, which may not be set up yet. */
+  /** The lock of a folder, which may not be set up yet. */
   static placeOf(root: string, home: string): { readonly lock: string } {
     return { lock: join(stateOf(root, home), 'lock') };
   }
 
-  /** The folder at or above a place. */
+  /** The folder that is at or contains a path. */
   static async above(place: string, home: string): Promise<SyncedFolder | undefined> {
     for (let root = place; ; root = dirname(root)) {
       const found = await SyncedFolder.find(root, home);
@@ -74,7 +74,7 @@ export class SyncedFolder {
 
   /**
    * Returns the token for the folder's service; undefined when none is stored.
-   * @throws SecretNeeded for credentials of another service, as an `init` leaves them that was killed half way
+   * @throws SecretNeeded for credentials of another service, which an `init` that was killed half way leaves behind
    */
   async credentials(): Promise<Credentials | undefined> {
     const kept = await this.keptCredentials();
@@ -84,7 +84,7 @@ export class SyncedFolder {
     );
   }
 
-  /** Returns the stored token, for whichever service. @throws UsageError when it cannot be read */
+  /** Returns the stored token, for any service. @throws UsageError when it cannot be read */
   async keptCredentials(): Promise<KeptCredentials | undefined> {
     const place = credentialsFile(this.state);
     const text = await readText(place);
@@ -94,7 +94,7 @@ export class SyncedFolder {
     throw new UsageError(`${place} cannot be read: run \`cloud-sync init\` again`);
   }
 
-  /** Returns the key of the vault; undefined when none is kept. @throws UsageError when it cannot be read */
+  /** Returns the stored master key, if any. @throws UsageError when it cannot be read */
   async masterKey(): Promise<Uint8Array | undefined> {
     const place = keyFile(this.state);
     const text = await readText(place);
@@ -104,7 +104,7 @@ export class SyncedFolder {
     throw new UsageError(`${place} cannot be read: run \`cloud-sync init\` again`);
   }
 
-  /** A place below the folder as a path of the vault. @throws UsageError when it is not below it */
+  /** Converts a path on disk to a path in the vault. @throws UsageError when it is not below the folder */
   vaultPath(place: string): string {
     const path = relative(this.root, place);
     if (path === '' || path.split(sep)[0] === '..' || isAbsolute(path))
@@ -112,7 +112,7 @@ export class SyncedFolder {
     return path.split(sep).join('/').normalize('NFC');
   }
 
-  /** Forgets who is signed in, and the key, with copies that a killed process has left. Settings and journal stay. */
+  /** Deletes the credentials and the key, including copies that a killed process left. Settings and journal stay. */
   async removeSecrets(): Promise<void> {
     const secrets = [credentialsFile(this.state), keyFile(this.state)].map((path) => basename(path));
     const isSecret = (name: string): boolean =>
@@ -126,14 +126,14 @@ export class SyncedFolder {
   }
 }
 
-/** Where the state of all folders is. */
+/** Directory of the state of all folders. */
 export function stateHome(env: Readonly<Record<string, string | undefined>>): string {
   const given = env['XDG_STATE_HOME'];
   const base = given !== undefined && isAbsolute(given) ? given : join(homedir(), '.local', 'state');
   return join(base, 'cloud-sync');
 }
 
-/** The state of a folder: its name for people, and a hash of its whole address. */
+/** Directory of a folder's state: its name, for users, and a hash of its full path. */
 export function stateOf(root: string, home: string): string {
   const name = basename(root)
     .replaceAll(/[^\w.-]/g, '_')
@@ -141,7 +141,7 @@ export function stateOf(root: string, home: string): string {
   return join(home, `${name}-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`);
 }
 
-/** Keeps what signs in, and the key of the vault; without a key, one that was kept is removed. */
+/** Stores the credentials and the master key; without a key, deletes the stored one. */
 export async function saveSecrets(
   root: string,
   home: string,
@@ -154,14 +154,14 @@ export async function saveSecrets(
   else await rm(keyFile(state), { force: true });
 }
 
-/** Keeps the key of the vault beside the settings. */
+/** Stores the master key beside the settings. */
 export const writeKey = (state: string, masterKey: Uint8Array): Promise<void> =>
   replacePrivate(keyFile(state), `${Buffer.from(masterKey).toString('base64')}\n`);
 
 export const credentialsFile = (state: string): string => join(state, 'credentials.json');
 export const keyFile = (state: string): string => join(state, 'master-key');
 
-/** Every folder that is set up; what cannot be read is left out. */
+/** Every folder that is set up; unreadable settings are skipped. */
 export async function allFolders(home: string): Promise<string[]> {
   const names = await readdir(home).catch(() => []);
   const texts = await Promise.all(
@@ -177,7 +177,7 @@ export async function allFolders(home: string): Promise<string[]> {
   });
 }
 
-/** An address without symbolic links, also of what does not exist: its parents are followed. */
+/** Resolves symbolic links. For a path that does not exist, resolves those of its parents. */
 export async function realPlace(place: string): Promise<string> {
   const absolute = resolve(place);
   try {
@@ -190,7 +190,7 @@ export async function realPlace(place: string): Promise<string> {
   }
 }
 
-/** @param service that those are for which name none @returns undefined for what signs in to nothing */
+/** @param service used when the credentials name none @returns undefined when they contain no token */
 function credentialsIn(text: string, service: string): KeptCredentials | undefined {
   try {
     const kept = JSON.parse(text) as Record<string, unknown> | null;

@@ -1,5 +1,5 @@
 /**
- * A client of an end-to-end encrypted sync service, for Node.js and browsers: sessions, vaults, the contents of a workspace
+ * Client of an end-to-end encrypted sync service, for Node.js and browsers: sessions, vaults, the contents of a workspace
  * and its live room.
  */
 export * from './api/index.js';

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { extract } from 'tar-stream';
 
-/** The last file of an export. */
+/** The manifest, which is the last file of an export. */
 export interface Manifest {
   readonly format: string;
   readonly formatVersion: number;
@@ -12,19 +12,19 @@ export interface Manifest {
   readonly checksums: readonly { readonly name: string; readonly sha256: string; readonly files: number }[];
 }
 
-/** A file in the archive: its bytes must be read before the next one. */
+/** A file in the archive. Read it before requesting the next one. */
 export interface ArchivedFile {
   readonly name: string;
   readonly read: () => Promise<Buffer>;
   readonly chunks: () => AsyncIterable<Buffer>;
 }
 
-/** The export cannot be relied on: nothing of it is used. */
+/** The export is incomplete or altered, and must not be used. */
 export class BrokenExport extends Error {
   override readonly name = 'BrokenExport';
 }
 
-/** The files of a tar, in their order. @throws when the file is not a tar, or is cut off */
+/** The files of a tar, in order. @throws when the file is not a tar, or is cut off */
 export async function* filesOf(path: string): AsyncGenerator<ArchivedFile, void> {
   const archive = extract();
   pipeline(createReadStream(path), archive as unknown as NodeJS.WritableStream, () => undefined); // the loop gets the error
@@ -45,7 +45,7 @@ export async function* filesOf(path: string): AsyncGenerator<ArchivedFile, void>
 }
 
 /**
- * Checks that the export is complete and unaltered, before anything of it is used.
+ * Checks that the export is complete and unaltered. Call it before using any of it.
  * @throws when it was cut off, or a file is missing, added or differs from its checksum
  */
 export async function verified(path: string): Promise<Manifest> {
@@ -70,14 +70,14 @@ export async function verified(path: string): Promise<Manifest> {
   return manifest;
 }
 
-/** Without holding it: an attachment or note may be large. */
+/** Hashes without holding the content: an attachment or note may be large. */
 async function sumOf(chunks: AsyncIterable<Buffer>): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of chunks) hash.update(chunk);
   return hash.digest('hex');
 }
 
-/** @throws BrokenExport unless it has the form that this program knows */
+/** @throws BrokenExport for an unknown format */
 function manifestIn(bytes: Buffer): Manifest {
   const manifest = (rowOf(bytes.toString()) ?? {}) as Partial<Record<keyof Manifest, unknown>>;
   if (manifest.format !== 'account-export' || manifest.formatVersion !== 1)
@@ -90,7 +90,7 @@ function manifestIn(bytes: Buffer): Manifest {
   throw new BrokenExport('the export is not intact: its manifest has another form');
 }
 
-/** @returns undefined for what is no JSON object: nothing in an archive is trusted */
+/** @returns undefined for anything but a JSON object: nothing in an archive is trusted */
 export function rowOf(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const row: unknown = JSON.parse(text);

@@ -23,14 +23,14 @@ export interface DecryptOptions {
   readonly onProgress?: (path: string) => void;
 }
 
-/** What became of the files of one workspace. */
+/** The result of decrypting one workspace. */
 export class Decrypted {
   written = 0;
-  /** What was not written, each with a sentence. */
+  /** Files that were not written, each with the reason as a sentence. */
   readonly leftOver: { readonly path: string; readonly reason: string }[] = [];
 }
 
-/** A file to write, once its envelope comes in the archive. */
+/** A file to write once the archive reaches its envelope. */
 interface Task {
   readonly path: string;
   readonly open: (envelope: Uint8Array) => Promise<Uint8Array>;
@@ -38,7 +38,7 @@ interface Task {
 
 type Planner = (path: string, content: string | null, open: Task['open']) => void;
 
-/** Decrypts one workspace of an archive. One file that cannot be written leaves the others. */
+/** Decrypts one workspace of an archive. A file that cannot be written does not stop the others. */
 export async function decryptWorkspace(
   workspace: ExportedWorkspace,
   keys: VaultKeys,
@@ -75,14 +75,14 @@ async function write(
     decrypted.written++;
   } catch (error) {
     const isOfFile = [DecryptionError, RangeError, DiskError].some((known) => error instanceof known);
-    // On a disk that is full or read-only nothing else can be written either.
+    // If the disk is full or read-only, no other file can be written either.
     const isOfDisk = error instanceof DiskError && ['full', 'read-only'].includes(error.failure);
     if (!isOfFile || isOfDisk) throw error;
     leave(decrypted, path, (error as Error).message);
   }
 }
 
-/** What is to be written, by the name of its content in the archive. */
+/** Files to write, by the name of their content in the archive. */
 function tasksOf(
   workspace: ExportedWorkspace,
   keys: VaultKeys,
@@ -149,7 +149,7 @@ function planFile(
 const leaveHead = (path: string, plan: Planner): void =>
   plan(`notes/${path}`, null, () => Promise.resolve(new Uint8Array()));
 
-/** `plan.md` in version 3 is `plan.md/3 2026-11-27T10-00-00Z.md`. */
+/** Version 3 of `plan.md` is `plan.md/3 2026-11-27T10-00-00Z.md`. */
 function nameOf(path: string, { version, createdAt }: ExportedVersion): string {
   const [extension = ''] = /\.[^./]+$/.exec(path) ?? [];
   const time = createdAt.replace(/\.\d+/, '').replaceAll(/[^0-9TZ-]/g, '-');

@@ -4,10 +4,10 @@ import { isDangerous, onDisk, safeParent } from '../folder/index.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
-/** Names that this system takes for something else than a name below a directory. */
+/** Characters with which a name would not be a name below a directory on this system. */
 const NOT_BELOW = process.platform === 'win32' ? /[\\:]/ : /\0/;
 
-/** Writes below one directory: never outside it, through no link, over no file, and nothing that programs obey. */
+/** Writes files below one directory: never outside it, through links, over files, or where programs interpret them. */
 export class ExportOutput {
   /** @param isDry whether it only checks what would be written */
   constructor(
@@ -15,7 +15,7 @@ export class ExportOutput {
     private readonly isDry = false,
   ) {}
 
-  /** @param path segments joined by `/` @throws DiskError; RangeError with a sentence that says why not */
+  /** @param path segments joined by `/` @throws DiskError; RangeError with the reason as a sentence */
   async write(path: string, content: Uint8Array): Promise<void> {
     const names = path.split('/');
     if (names.some((name) => ['', '.', '..'].includes(name)) || NOT_BELOW.test(path))
@@ -34,7 +34,7 @@ function writeNew(place: string, content: Uint8Array): void {
     writeFileSync(descriptor, content);
     fsyncSync(descriptor);
   } catch (error) {
-    unlinkSync(place); // a full disk must not leave half a file that looks like a whole one
+    unlinkSync(place); // on a full disk, leave no partial file that looks complete
     throw error;
   } finally {
     closeSync(descriptor);

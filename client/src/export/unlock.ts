@@ -14,7 +14,7 @@ import {
 } from '../core/index.js';
 import type { ExportedSlot, ExportedWorkspace } from './workspace.js';
 
-/** The secret with which vaults are opened. */
+/** A secret that opens vaults. */
 export type ExportSecret =
   | { readonly kind: 'password'; readonly password: string }
   | { readonly kind: 'recovery'; readonly key: Uint8Array };
@@ -27,8 +27,8 @@ export async function exportSecret(typed: string, isRecoveryKey: boolean): Promi
 }
 
 /**
- * By the key slots; from the password itself where there is no password slot. A key must open something that the vault stores,
- * if there is anything: a slot may hold another key. Undefined: the secret is of another vault.
+ * Opens a key slot, or derives the keys from the password when there is no password slot. A slot may hold another key, so
+ * the keys must decrypt something, if there is anything. @returns undefined when the secret belongs to another vault
  */
 export async function keysOf(
   workspace: ExportedWorkspace,
@@ -51,11 +51,11 @@ export async function keysOf(
   return fitting(await deriveMasterKey(secret.password, encryptionSalt));
 }
 
-/** Whether the right secret can be told from a wrong one: by a slot, or by what it opens. */
+/** Whether the workspace can verify a secret: by a slot, or by decrypting a name. */
 export const tellsSecrets = ({ files, assets, slots }: ExportedWorkspace): boolean =>
   files.length + assets.length + slots.length > 0;
 
-/** True also when there is nothing to open. */
+/** Also true when there is nothing to decrypt. */
 function openSomething(keys: VaultKeys, { files, assets }: ExportedWorkspace): boolean {
   if (files.length + assets.length === 0) return true;
   return (
@@ -64,7 +64,7 @@ function openSomething(keys: VaultKeys, { files, assets }: ExportedWorkspace): b
   );
 }
 
-/** A name that no disk takes has been opened all the same. */
+/** A name that decrypts to an invalid path still proves the key. */
 function opens(work: () => string): boolean {
   try {
     work();

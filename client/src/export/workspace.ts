@@ -4,7 +4,7 @@ import { BrokenExport, filesOf, rowOf } from './archive.js';
 export interface WorkspaceFacts {
   readonly id: string;
   readonly name: string;
-  /** Null: its encryption was never set up. */
+  /** Null: encryption was never set up. */
   readonly encryptionSalt: string | null;
   readonly verificationSalt: string | null;
 }
@@ -21,7 +21,7 @@ export interface ExportedVersion {
   readonly version: number;
   readonly contentHash: string;
   readonly createdAt: string;
-  /** Its file in the archive, below the workspace; null when the service no longer had it. */
+  /** The name of its file in the archive, below the workspace; null when the service no longer had the content. */
   readonly content: string | null;
 }
 
@@ -44,7 +44,7 @@ export interface ExportedWorkspace {
   readonly slots: readonly ExportedSlot[];
 }
 
-/** Reads the lists of all workspaces. */
+/** Reads the metadata of all workspaces. */
 export async function workspacesIn(path: string): Promise<ExportedWorkspace[]> {
   const facts: WorkspaceFacts[] = [];
   const lists = new Map<string, unknown[]>();
@@ -56,7 +56,7 @@ export async function workspacesIn(path: string): Promise<ExportedWorkspace[]> {
     else if (list !== '') {
       const rows = (await read()).toString().split('\n').filter(Boolean);
       const key = `${id}/${list}`;
-      // A row that cannot be read is an empty one, which is told where the others are used.
+      // An unreadable row becomes an empty one, which is reported where rows are used.
       lists.set(key, [...(lists.get(key) ?? []), ...rows.map((row) => rowOf(row) ?? {})]);
     }
   }
@@ -70,7 +70,7 @@ export async function workspacesIn(path: string): Promise<ExportedWorkspace[]> {
   }));
 }
 
-/** @param id by which the archive has its lists @throws BrokenExport */
+/** @param id the directory of the workspace in the archive @throws BrokenExport */
 function factsIn(id: string, text: string): WorkspaceFacts {
   const facts = rowOf(text) ?? {};
   const salts = [facts['encryptionSalt'], facts['verificationSalt']];

@@ -1,7 +1,7 @@
-/** Contents above this are not held in memory. */
+/** Larger contents are not held in memory. */
 export const STREAM_ABOVE = 8 * 1024 * 1024;
 
-/** Tells what is held in memory, in batches, from what is not, which goes alone. */
+/** Separates contents that are held in memory, in batches, from larger ones, which are streamed one by one. */
 export function bySize<T>(
   items: readonly T[],
   sizeOf: (item: T) => number,
@@ -11,11 +11,11 @@ export function bySize<T>(
   return { small: items.filter((item) => !isLarge(item)), large: items.filter(isLarge) };
 }
 
-/** Bytes that are held at a time, unless a single file is larger. */
+/** Most bytes of a batch in memory. A single file may be larger. */
 export const BATCH_BYTES = 16 * 1024 * 1024;
 export const BATCH_ITEMS = 500;
 
-/** Cuts work into pieces whose contents fit into memory together, in order. */
+/** Splits items in order into batches that fit into memory. */
 export function* inBatches<T>(items: readonly T[], sizeOf: (item: T) => number): Iterable<T[]> {
   let batch: T[] = [];
   let bytes = 0;

@@ -10,7 +10,7 @@ import { opened, sealed } from './envelope-stream.js';
 import { DoesNotOpen } from './errors.js';
 import type { Cipher } from './ports.js';
 
-/** The published encryption, with the keys of an open vault. */
+/** The documented encryption, with the keys of an open vault. */
 export class VaultCipher implements Cipher {
   constructor(private readonly keys: VaultKeys) {}
 

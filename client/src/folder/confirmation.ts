@@ -4,7 +4,7 @@ import type { SyncedTree } from './trees.js';
 
 const KIND = { here: 'delete-local', 'on the server': 'delete-remote' } as const;
 
-/** Asks for mass deletions, once for each direction and set of paths in a sync. */
+/** Asks about mass deletions, once per sync for each direction and set of paths. */
 export class Confirmation {
   readonly refused = new Set<Direction>();
   private readonly allowed = new Set<string>();
@@ -21,7 +21,7 @@ export class Confirmation {
     }
   }
 
-  /** After a refusal no deletion in that direction is carried out in this sync, however few are left. */
+  /** After a refusal, this sync carries out no deletion in that direction, however few are left. */
   isRefused({ kind }: Operation): boolean {
     return [...this.refused].some((direction) => KIND[direction] === kind);
   }

@@ -1,12 +1,12 @@
 import { lengthOn, MAX_VAULT_PATH_BYTES, type Traits, utf8Length } from './names.js';
 import { joined, nameOf, parentOf } from './trees.js';
 
-/** What every disk takes, so that a conflict copy reaches all devices. */
+/** Bytes of a name that every disk accepts, so that a conflict copy reaches all devices. */
 const EVERYWHERE = 255;
-/** Longer than this, what follows the last dot is no extension. */
+/** A longer suffix after the last dot is not an extension. */
 const LONGEST_EXTENSION = 16;
 
-/** A remark that an earlier conflict has left. */
+/** The suffix of an earlier conflict. */
 const REMARK = / \(conflict(?: from [^()]*)?(?: \d+)?\)$/;
 
 /**

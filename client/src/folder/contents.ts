@@ -5,7 +5,7 @@ import { isProof, isSameStat, tickOf } from './stamps.js';
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A content together with what the disk says of the file that has it. */
+/** A content's hash with the stat of its file. */
 export interface Looked {
   readonly hash: string;
   readonly stat: Stat;
@@ -13,7 +13,6 @@ export interface Looked {
   readonly lookedAt: number;
 }
 
-/** Passes chunks on and hashes them. */
 export async function* hashedInto(
   hash: Hash,
   chunks: AsyncIterable<Uint8Array>,
@@ -24,7 +23,7 @@ export async function* hashedInto(
   }
 }
 
-/** @throws DiskError `full` when so many bytes would not fit */
+/** @throws DiskError `full` when fewer than `bytes` are free */
 export async function checkRoom(disk: Disk, bytes: number): Promise<void> {
   const free = await disk.freeBytes();
   if (free === undefined || free >= bytes) return;
@@ -32,7 +31,7 @@ export async function checkRoom(disk: Disk, bytes: number): Promise<void> {
   throw new DiskError('full', `the disk is too full (${needed}): make room`);
 }
 
-/** Hashes a file without holding it. @throws DiskError `changed` when it is another file, or is being written to */
+/** Hashes a file without holding it. @throws DiskError `changed` when it was replaced, or is being written */
 export async function hashOf(disk: Disk, clock: Clock, path: DiskPath, stat: Stat): Promise<Looked> {
   const lookedAt = clock.now();
   const hash = createHash('sha256');
@@ -40,7 +39,7 @@ export async function hashOf(disk: Disk, clock: Clock, path: DiskPath, stat: Sta
   return { hash: hash.digest('hex'), stat, lookedAt };
 }
 
-/** The whole content of a file. @throws DiskError as `hashOf` */
+/** Reads a whole file. @throws DiskError as `hashOf` */
 export async function contentOf(
   disk: Disk,
   clock: Clock,
@@ -60,9 +59,9 @@ export async function contentOf(
 }
 
 /**
- * Whether the file has this content, in a way that can be relied on when it is replaced or removed: an equal stat
- * proves that nothing was written since. Waits for the clock where the last write is too near.
- * @returns the stat that proves it; undefined when the file is another, or not to be settled now
+ * Proves that a file has this content before it is replaced or removed: as long as its stat is equal, nothing was written
+ * since. Waits when the last write is too recent for the resolution of the clock.
+ * @returns the stat that proves it; undefined when the file differs, or cannot be proven now
  */
 export async function proven(
   disk: Disk,

@@ -2,20 +2,20 @@ import type { Operation } from './operations.js';
 import { isSameStat } from './stamps.js';
 import type { LocalFile, RemoteEntry, SyncedEntry } from './trees.js';
 
-/** Why a path is not synced: `told` where somebody should know by name, not where a rule of the user says so. */
+/** Why a path is not synced. `told`: the user should see the path; false when a rule of the user excludes it. */
 export interface LeftOut {
   readonly reason: string;
   readonly told: boolean;
 }
 
-/** Whether the local content is the synced one, as far as the scan could tell: what is not known to be equal is changed. */
+/** Whether the local content is the synced one, as far as the scan knows. When in doubt, the file counts as changed. */
 export function isAsSynced(local: LocalFile, synced: SyncedEntry): boolean {
   if (local.stat.size !== synced.size) return false;
   if (synced.stat && isSameStat(local.stat, synced.stat)) return true;
   return local.hash === synced.plainHash;
 }
 
-/** What is to be done about a path, from the three states of it alone. undefined: nothing. */
+/** Decides what to do about a path from its three states alone. undefined: nothing. */
 export function decide(
   path: string,
   local: LocalFile | undefined,
@@ -24,13 +24,13 @@ export function decide(
 ): Operation | undefined {
   if (local && remote) return decideBoth(path, local, remote, synced);
   if (local) {
-    // Edits win over deletions: what is not the synced content goes up again.
+    // Edits win over deletions: anything but the synced content is uploaded again.
     return synced && isAsSynced(local, synced)
       ? { kind: 'delete-local', path, local, synced }
       : { kind: 'upload', path, local, base: undefined };
   }
   if (remote) {
-    // A version that this device has not seen is not deleted, even when it has the known content.
+    // A version that this device has not seen is not deleted, even if its content is known.
     const isSeen = synced?.contentHash === remote.contentHash && synced.version === remote.version;
     return isSeen
       ? { kind: 'delete-remote', path, remote }

@@ -10,7 +10,7 @@ import { nameOf, parentOf } from './trees.js';
 type DeleteRemote = Extract<Operation, { kind: 'delete-remote' }>;
 type DeleteLocal = Extract<Operation, { kind: 'delete-local' }>;
 
-/** Deletes on the server what is deleted here, unless another device has changed it above this device's cursor. */
+/** Deletes on the server what was deleted here, unless another device has changed it after this device's cursor. */
 export async function pushDeletions(run: Run, operations: readonly DeleteRemote[]): Promise<void> {
   const { remote, cipher } = run.parts;
   for (const batch of inBatches(operations, () => 0)) {
@@ -19,7 +19,7 @@ export async function pushDeletions(run: Run, operations: readonly DeleteRemote[
       gone.set(await cipher.encryptPath(operation.path), operation);
     }
     if (gone.size === 0) continue;
-    await run.session.check(); // after the look: in a folder that was exchanged nothing was deleted
+    await run.session.check(); // check after listing: a replaced folder means no deletion
     const deletions = Array.from(
       gone,
       ([
@@ -46,10 +46,10 @@ export async function pushDeletions(run: Run, operations: readonly DeleteRemote[
   }
 }
 
-/** Looks for exact names from the top: a disk that folds case would find files and directories under new spellings. */
+/** Looks up exact names, top down: a disk that folds case would also find files and directories under new spellings. */
 async function stillGone(run: Run, operations: readonly DeleteRemote[]): Promise<DeleteRemote[]> {
   const listed = new Map<string, Promise<Kinds | undefined>>();
-  /** undefined: not to be told */
+  /** undefined: unknown */
   const kindOf = async (path: string): Promise<Kind | 'nothing' | undefined> => {
     const parent = parentOf(path);
     const above = parent === '' ? 'directory' : await kindOf(parent);
@@ -71,7 +71,7 @@ async function stillGone(run: Run, operations: readonly DeleteRemote[]): Promise
 
 type Kinds = ReadonlyMap<string, Kind>;
 
-/** What there is by names in the vault's form; undefined when that is not to be had. */
+/** Kinds of the entries of a directory, by name in the vault's form; undefined when it cannot be read. */
 async function kindsIn(run: Run, directory: DiskPath): Promise<Kinds | undefined> {
   try {
     const entries = await run.parts.disk.list(directory);
@@ -82,7 +82,7 @@ async function kindsIn(run: Run, directory: DiskPath): Promise<Kinds | undefined
   }
 }
 
-/** Deletes here what another device has deleted, if it still has the content that was synced. */
+/** Deletes here what another device has deleted, if the local content is still the synced one. */
 export async function deleteFiles(run: Run, operations: readonly DeleteLocal[]): Promise<void> {
   const { disk, clock } = run.parts;
   for (let at = 0; at < operations.length; at += BATCH_ITEMS) {
@@ -105,7 +105,7 @@ export async function removeEmptyParents(run: Run, path: DiskPath): Promise<void
     if (!(await run.parts.disk.removeDirectory(parent))) return;
 }
 
-/** Removes a directory that holds nothing but directories. */
+/** Removes a directory that contains only directories. */
 export async function removeDirectories(
   run: Run,
   operation: Extract<Operation, { kind: 'remove-directory' }>,

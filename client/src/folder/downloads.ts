@@ -6,7 +6,7 @@ import { doesNotOpen, type Fetching, take } from './placing.js';
 import type { Download } from './ports.js';
 import type { Run } from './run.js';
 
-/** Fetches contents of the server and puts them into the folder. */
+/** Downloads contents from the server and puts them into the folder. */
 export async function fetchFiles(run: Run, operations: readonly Fetching[]): Promise<void> {
   const sizeOf = ({ remote }: Fetching): number => remote.encryptedSize;
   const { small, large } = bySize(operations, sizeOf, run.options.streamAbove);
@@ -34,7 +34,7 @@ function tell({ options }: Run, { kind, path }: Fetching): void {
   options.onProgress?.({ doing: kind === 'merge' ? 'compare' : 'download', path });
 }
 
-/** What is answered is taken out of `wanted`. */
+/** Removes answered items from `wanted`. */
 async function fetchBatch(run: Run, wanted: Map<string, Fetching>): Promise<void> {
   const items = Array.from(wanted, ([encryptedPath, { remote }]) => ({
     encryptedPath,
@@ -56,7 +56,7 @@ async function fetchBatch(run: Run, wanted: Map<string, Fetching>): Promise<void
 async function opened(run: Run, operation: Fetching, answer: Download): Promise<Uint8Array | undefined> {
   const { path, remote } = operation;
   if (answer.status === 'missing') {
-    run.fail(operation, answer.reason); // deleted since, perhaps: then the next round has nothing to fetch
+    run.fail(operation, answer.reason); // may have been deleted since: then the next round does not fetch it
     run.overtaken.add(path);
     return undefined;
   }

@@ -23,7 +23,7 @@ export interface Opening {
   readonly options: SyncOptions;
 }
 
-/** A folder that syncs with a workspace. One sync at a time. */
+/** A folder that syncs with a workspace. Run only one sync at a time. */
 export class FolderSync {
   private constructor(
     private readonly parts: Parts,
@@ -33,7 +33,7 @@ export class FolderSync {
     private readonly traits: Traits,
   ) {}
 
-  /** @throws WrongFolder when the folder is not the one that the state is of */
+  /** @throws WrongFolder when the state belongs to another folder */
   static async open({ parts, stateFile, workspace, options }: Opening): Promise<FolderSync> {
     const state = await FolderState.open(stateFile);
     const session = await Session.open(parts.disk, state, parts.random, workspace);
@@ -41,22 +41,22 @@ export class FolderSync {
     return new FolderSync(parts, options, state, session, await parts.disk.traits());
   }
 
-  /** A name of this session that no copy of folder and state has: the server tells devices apart by it. */
+  /** Identifies this session to the server; no copy of folder and state has the same stamp. */
   get stamp(): string {
     return this.session.stamp;
   }
 
-  /** Where this folder is in the change log. */
+  /** The position of this folder in the change log. */
   get cursor(): number {
     return this.state.cursor ?? 0;
   }
 
-  /** What a sync would do now. Nothing but the state is changed. */
+  /** What a sync would do now. Changes only the state. */
   async preview(): Promise<Plan> {
     return (await this.planned(new Report())).plan;
   }
 
-  /** Makes folder and server agree, as far as they can. What is left is in the report, by name. */
+  /** Makes folder and server agree as far as possible. The report names what is left. */
   async sync(): Promise<Report> {
     const report = new Report();
     try {
@@ -73,8 +73,8 @@ export class FolderSync {
   }
 
   /**
-   * Makes files of the folder what they were, after a sync; the next sync sends them. Repeated after a crash it does only
-   * what is left. Many files that would be removed are asked for. @throws RemoteUnavailable, WrongFolder, DiskError
+   * Restores earlier contents, after a sync; the next sync uploads them. When repeated after a crash, does only the
+   * remaining files. Asks before it removes many files. @throws RemoteUnavailable, WrongFolder, DiskError
    */
   async restore(past: PastFiles, record: RestoreRecord): Promise<{ restored: Restored; report: Report }> {
     const { parts, options, state, session, traits } = this;
@@ -116,7 +116,7 @@ export class FolderSync {
   }
 }
 
-/** @throws what is neither of the server nor of the disks */
+/** @throws errors that are neither the server's nor the disk's */
 function stop(report: Report, error: unknown): void {
   const isKnown = [RemoteUnavailable, WrongFolder, DiskError].some((known) => error instanceof known);
   if (!isKnown) throw error;

@@ -23,8 +23,8 @@ export async function* sealed(
 }
 
 /**
- * Decrypts an envelope chunk by chunk. The plaintext is verified by its end alone: until then it may be anything.
- * @throws DecryptionError, at its end at the latest, when the envelope was altered, cut or is another
+ * Decrypts an envelope chunk by chunk. Danger: only the end authenticates the plaintext; until then it may be forged.
+ * @throws DecryptionError, at the end at the latest, when the envelope was altered, truncated or replaced
  */
 export async function* opened(
   keys: VaultKeys,

@@ -1,8 +1,8 @@
-/** Why the disk refused something. */
+/** Why the disk refused an operation. */
 export type DiskFailure =
   'absent' | 'exists' | 'changed' | 'in-the-way' | 'denied' | 'read-only' | 'full' | 'name' | 'io';
 
-/** The disk refused one thing; everything else goes on. The message is a sentence without the path. */
+/** The disk refused one operation; others continue. The message is a sentence without the path. */
 export class DiskError extends Error {
   override readonly name = 'DiskError';
 
@@ -15,12 +15,12 @@ export class DiskError extends Error {
   }
 }
 
-/** The server does not know the cursor: compacted, or put back from a backup. */
+/** The server does not know the cursor: the log was compacted, or the server was restored from a backup. */
 export class NeedsBootstrap extends Error {
   override readonly name = 'NeedsBootstrap';
 }
 
-/** No answer, or a refusal of everything (no network, no subscription): the sync stops, and begins again later. */
+/** No answer, or a refusal of everything (no network, no subscription). The sync stops, and starts again later. */
 export class RemoteUnavailable extends Error {
   override readonly name = 'RemoteUnavailable';
 }
@@ -30,12 +30,12 @@ export class TransferFailed extends Error {
   override readonly name = 'TransferFailed';
 }
 
-/** The envelope or the encrypted path does not open: another vault, altered, or written by a careless client. */
+/** The envelope or the encrypted path cannot be decrypted: another vault, altered, or written by a faulty client. */
 export class DoesNotOpen extends Error {
   override readonly name = 'DoesNotOpen';
 }
 
-/** The folder is not the one that was synced, so nothing in it may be taken for an edit or a deletion. */
+/** The folder is not the one that was synced, so nothing in it counts as an edit or a deletion. */
 export class WrongFolder extends Error {
   override readonly name = 'WrongFolder';
 }

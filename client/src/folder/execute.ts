@@ -7,14 +7,14 @@ import { sendFiles } from './uploads.js';
 
 type Of<K extends OperationKind> = Extract<Operation, { kind: K }>;
 
-/** What only corrects the state. */
+/** Operations that only correct the state. */
 const RECORDS: readonly OperationKind[] = ['adopt', 'forget'];
 
-/** Whether anything is to be done to folder or server. */
+/** Whether folder or server need to be changed. */
 export const needsWork = (operations: readonly Operation[]): boolean =>
   operations.some(({ kind }) => !RECORDS.includes(kind));
 
-/** Carries out a plan, kind by kind in the order of the plan. */
+/** Carries out a plan in the order of its kinds. */
 export async function execute(run: Run, operations: readonly Operation[]): Promise<void> {
   const of = <K extends OperationKind>(...kinds: K[]): Of<K>[] =>
     operations.filter((operation): operation is Of<K> => (kinds as OperationKind[]).includes(operation.kind));

@@ -12,7 +12,7 @@ function lineOf(record: unknown): string {
 
 const checksum = (text: string): string => crc32(text).toString(16).padStart(CHECKSUM, '0');
 
-/** @returns undefined for a line that was not written whole, or that has changed since */
+/** @returns undefined for a line that was not written completely, or was altered */
 function parsed(line: string): unknown {
   const json = line.slice(CHECKSUM + 1);
   if (line[CHECKSUM] !== ' ' || line.slice(0, CHECKSUM) !== checksum(json)) return undefined;
@@ -20,8 +20,8 @@ function parsed(line: string): unknown {
 }
 
 /**
- * An append-only file of records. What follows the first broken line is cut off when it is opened: the state is older
- * then, as if the end had never been written.
+ * An append-only file of records. On open, everything from the first broken line on is cut off: the state is older then, as
+ * if the end had never been written.
  */
 export class Journal<T> {
   private pending: string[] = [];
@@ -29,7 +29,7 @@ export class Journal<T> {
   private lines = 0;
   /** Bytes of whole lines in the file. */
   private bytes = 0;
-  /** The last line may not have been written to its end, or not at all. */
+  /** The last line may be incomplete or missing. */
   private isTorn = false;
 
   private constructor(private readonly file: StateFile) {}
@@ -52,7 +52,7 @@ export class Journal<T> {
     return { journal, records };
   }
 
-  /** Lines in the file, with those that are still to be written. */
+  /** Number of lines in the file, plus pending ones. */
   get length(): number {
     return this.lines;
   }
@@ -63,8 +63,8 @@ export class Journal<T> {
   }
 
   /**
-   * Writes what was added. It outlives this process, but not a loss of power. What a full disk does not take comes first
-   * the next time: a journal without a line in its middle would be that of no moment.
+   * Writes pending records. They survive a crash of this process, but not a power failure. Records that a full disk refuses
+   * are written first the next time, because a journal with a gap describes no state that ever existed.
    */
   async write(): Promise<void> {
     if (this.pending.length === 0) return;
@@ -82,7 +82,7 @@ export class Journal<T> {
     this.isTorn = false;
   }
 
-  /** Writes what was added; it outlives a loss of power from here on. */
+  /** Writes pending records, and makes all records survive a power failure. */
   async sync(): Promise<void> {
     await this.write();
     if (!this.needsSync) return;
@@ -90,7 +90,7 @@ export class Journal<T> {
     this.needsSync = false;
   }
 
-  /** Replaces all records, those that are still to be written included. */
+  /** Replaces all records, including pending ones. */
   async replace(records: Iterable<T>): Promise<void> {
     const covered = this.pending.length;
     const lines = Array.from(records, lineOf);

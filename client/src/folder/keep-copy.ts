@@ -7,9 +7,9 @@ import type { Run } from './run.js';
 import { joined, type LocalFile, nameOf, parentOf } from './trees.js';
 
 /**
- * Keeps a copy of a local file under another, free name, so that the file can be replaced in one step: at no moment is its
- * path empty, which the next sync would take for a deletion. A copy that a broken-off attempt has made is enough.
- * @returns what proves that the file still has the content that was copied
+ * Copies a local file to a free name, so that the file can then be replaced in one step: its path is never empty, which the
+ * next sync would take for a deletion. Reuses the copy of an interrupted attempt.
+ * @returns a stat that proves that the file still has the copied content
  * @throws DiskError `changed` when it has not
  */
 export async function keepCopy(run: Run, path: string, local: LocalFile): Promise<Stat> {

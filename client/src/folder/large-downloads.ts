@@ -12,7 +12,7 @@ interface StagedContent {
   readonly plainHash: string;
 }
 
-/** Fetches a content that is too large to be held: it is decrypted into the staging area, and gets its name once verified. */
+/** Fetches a content too large for memory: decrypts it into the staging area, and names it once it is verified. */
 export async function fetchStreamed(run: Run, operation: Fetching): Promise<void> {
   const { path, remote } = operation;
   const { disk, cipher } = run.parts;
@@ -37,7 +37,7 @@ export async function fetchStreamed(run: Run, operation: Fetching): Promise<void
   }
 }
 
-/** Verified plaintext, to its end. */
+/** Stages the plaintext. Returns it only when it was verified to its end. */
 async function staged(run: Run, operation: Fetching, answer: Found): Promise<StagedContent | undefined> {
   const { disk, cipher } = run.parts;
   const hash = createHash('sha256');
@@ -49,7 +49,7 @@ async function staged(run: Run, operation: Fetching, answer: Found): Promise<Sta
     if (error instanceof DoesNotOpen) run.fail(operation, doesNotOpen(error));
     else if (error instanceof TransferFailed) {
       run.fail(operation, error.message);
-      run.overtaken.add(operation.path); // changed during the download, perhaps: the log tells
+      run.overtaken.add(operation.path); // may have changed during the download: the log tells
     } else throw error;
     return undefined;
   }

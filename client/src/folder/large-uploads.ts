@@ -5,11 +5,11 @@ import { ENVELOPE_OVERHEAD } from './plan.js';
 import type { Run } from './run.js';
 import { isSynced, prepared, recorded, send, type UploadOperation } from './sending.js';
 
-/** Held, with their envelope, where the disk has no room for the envelope. */
+/** Files up to this size are held in memory with their envelope when the disk has no room for the envelope. */
 const MOST_IN_MEMORY = 64 * 1024 * 1024;
 const TAKES_NOTHING: readonly DiskFailure[] = ['full', 'read-only', 'denied'];
 
-/** A disk that takes nothing still sends what can be held in memory after all. */
+/** On a disk that cannot stage the envelope, sends it from memory if it is small enough. */
 export async function sendLarge(run: Run, operation: UploadOperation): Promise<void> {
   try {
     await sendStaged(run, operation);
@@ -22,9 +22,9 @@ export async function sendLarge(run: Run, operation: UploadOperation): Promise<v
 }
 
 /**
- * The hash of the envelope is needed before its first byte, and attempts are repeated with the same
- * bytes, so the envelope is written to the disk first. To encrypt again for each attempt would need no room, but a file
- * that changes in between would be encrypted under a key and nonce that were used before, which reveals both contents.
+ * The request needs the hash of the envelope before its first byte, and retries send the same bytes, so the envelope is
+ * staged on disk first. Danger: encrypting anew for each attempt would need no disk space, but a file that changes in
+ * between would be encrypted under a reused key and nonce, which reveals both contents.
  */
 async function sendStaged(run: Run, operation: UploadOperation): Promise<void> {
   const { disk, clock, cipher } = run.parts;

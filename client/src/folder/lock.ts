@@ -2,14 +2,14 @@ import { link, mkdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Another client works with this state. */
+/** Another client uses this state. */
 export class AlreadyRunning extends Error {
   override readonly name = 'AlreadyRunning';
 }
 
 /**
- * A file that says which process works with a state. One that its process has left behind does not count; a number that
- * was given to another process since is told by the time at which that one began.
+ * A lock file that names the process that uses a state. The lock of a dead process does not count; the start time of the
+ * process shows whether its id has been reused.
  */
 export class Lock {
   private constructor(private readonly path: string) {}
@@ -33,7 +33,7 @@ export class Lock {
     throw new AlreadyRunning('another client begins to sync this folder: try again');
   }
 
-  /** @returns the number of the process that has the lock, if it runs */
+  /** @returns the id of the process that holds the lock, if it runs */
   static async holder(path: string): Promise<number | undefined> {
     const holder = await textOf(path);
     return holder !== undefined && isAlive(holder) ? pidOf(holder) : undefined;
@@ -45,8 +45,8 @@ export class Lock {
 }
 
 /**
- * Removes what a process has left behind, under a lock of its own: whoever has that is alone to remove the other, and looks
- * again first. A lock whose process is dead changes no more by then; one that is not there may be taken at any moment.
+ * Removes the lock of a dead process, under a second lock: only its holder may remove the first, and checks it again. A
+ * dead process no longer changes its lock, but a free lock may be taken at any moment.
  */
 async function removeStale(path: string): Promise<void> {
   const guard = await Lock.take(`${path}.stale`);
@@ -58,7 +58,7 @@ async function removeStale(path: string): Promise<void> {
   }
 }
 
-/** @returns undefined when nobody has the lock */
+/** @returns undefined when the lock is free */
 async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -72,7 +72,7 @@ const pidOf = (holder: string): number => Number(holder.split(' ')[0]);
 
 const isAlive = (holder: string): boolean => holder !== '' && holderOf(pidOf(holder)) === holder;
 
-/** At once and whole: the name appears with its content. @returns false when it is taken */
+/** Atomic: the name appears together with the content. @returns false when the name is taken */
 async function linked(own: string, path: string): Promise<boolean> {
   try {
     await link(own, path);
@@ -83,7 +83,7 @@ async function linked(own: string, path: string): Promise<boolean> {
   }
 }
 
-/** A process by number and beginning, as far as the system tells; empty when it does not run. */
+/** A process by id and start time, if the system tells; empty when it does not run. */
 function holderOf(pid: number): string {
   if (!Number.isInteger(pid) || pid <= 0) return '';
   try {

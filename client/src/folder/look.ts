@@ -5,9 +5,7 @@ import { isProof, isSameStat } from './stamps.js';
 import type { FolderState } from './state.js';
 import type { LocalFile, LocalTree, SyncedEntry } from './trees.js';
 
-/**
- * Reads the files whose metadata leave open whether they were edited, and remembers the metadata of those that were not.
- */
+/** Reads the files whose metadata do not show whether they were edited, and stores the metadata of the unchanged ones. */
 export async function lookClosely(parts: Parts, state: FolderState, local: LocalTree): Promise<LocalTree> {
   const files = new Map(local.files);
   const heldBack = new Map(local.heldBack);
@@ -21,7 +19,7 @@ export async function lookClosely(parts: Parts, state: FolderState, local: Local
         state.setSynced(path, { ...synced, stat: file.stat });
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
-      if (error.failure === 'changed' || error.failure === 'absent') continue; // counts as edited: looked at again
+      if (error.failure === 'changed' || error.failure === 'absent') continue; // counts as edited: checked again later
       files.delete(path);
       heldBack.set(path, `cannot be read: ${error.message}`);
     }
@@ -33,8 +31,8 @@ const isOpen = (file: LocalFile, synced: SyncedEntry): boolean =>
   file.stat.size === synced.size && !(synced.stat && isSameStat(file.stat, synced.stat));
 
 /**
- * An upload whose answer was lost has arrived when the log has its hash: what is on the disk was edited from there, and
- * is no conflict.
+ * If the log has the hash of an upload whose answer was lost, it has arrived: later local edits are based on it, and are no
+ * conflict.
  */
 export function recogniseSent(state: FolderState): void {
   for (const [path, attempts] of state.sent) {

@@ -13,9 +13,9 @@ type Contents = 'none' | 'leaving' | 'staying';
 type NewFile = Extract<Operation, { kind: 'download' }>;
 
 /**
- * Finds what stands in the way of new files: a file where they need a directory or the reverse, and names that this
- * disk takes for one. What goes by itself is waited for; a file makes way for a directory under another name, so that
- * every device ends with both; everything else is held back.
+ * Finds what blocks new files: a file in the place of a directory or the reverse, and names that this disk treats as one.
+ * Waits for a blocker that will be deleted; renames a file that blocks a directory, so that every device gets both; holds
+ * everything else back.
  */
 export function makeRoom(operations: readonly Operation[], local: LocalTree, traits: Traits): Room {
   const isNew = (operation: Operation): operation is NewFile =>
@@ -44,7 +44,7 @@ class RoomMaker {
   }
 
   make(news: readonly NewFile[], isOther: (operation: Operation) => boolean): Room {
-    // Of a file and a directory of the same name that are both new here, the directory is taken: another device has it.
+    // If a new file and a new directory have the same name, the directory wins: another device has it.
     const parents = new Set(news.flatMap(({ path }) => parentsOf(path)));
     const isParent = (path: string): boolean => parents.has(path);
     for (const file of news) if (!isParent(file.path)) this.place(file);
@@ -82,7 +82,7 @@ class RoomMaker {
       return this.extra.has(path);
     }
     const local = this.local.files.get(path);
-    // Only where the path itself becomes a directory: of two names that differ by case, one stays.
+    // Only where the path itself becomes a directory; of two names that differ by case, the present one stays.
     if (!local || !wanted.startsWith(`${path}/`)) return false;
     this.extra.set(path, { kind: 'move-aside', path, local });
     return true;

@@ -4,7 +4,7 @@ import type { DiskPath } from './ports.js';
 import type { Run } from './run.js';
 import { joined, type LocalFile, nameOf, parentOf } from './trees.js';
 
-/** Gives a local file another, free name, under which it is a new file. @returns where it is on the disk */
+/** Renames a local file to a free name, under which it is a new file. @returns its path on disk */
 export async function moveAside(run: Run, path: string, local: LocalFile, remark: string): Promise<DiskPath> {
   for (let count = 1; ; count++) {
     const copy = conflictPath(path, remark, count, run.traits);

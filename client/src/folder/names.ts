@@ -3,15 +3,15 @@ const encoder = new TextEncoder();
 /** Longest path in a vault, in bytes of UTF-8: its encrypted form has 4,096 characters. */
 export const MAX_VAULT_PATH_BYTES = 3_056;
 
-/** Most names are, and need no closer look. */
+/** Fast path: most names are ASCII and need no normalization. */
 const PLAIN = /^[ -~]*$/;
-/** An empty segment, `.` or `..`. */
+/** Has an empty segment, `.` or `..`. */
 const NO_NAME = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
 export const utf8Length = (text: string): number =>
   PLAIN.test(text) ? text.length : encoder.encode(text).length;
 
-/** What a vault cannot store of a name of this disk; undefined when it can. */
+/** Why a vault cannot store a name of this disk; undefined when it can. */
 export function vaultProblem(name: string): string | undefined {
   if (name === '' || name === '.' || name === '..') return 'the name is not one of a file';
   if (/\p{Cc}/u.test(name)) return 'the name contains a control character: rename it';
@@ -19,10 +19,10 @@ export function vaultProblem(name: string): string | undefined {
   return undefined;
 }
 
-/** The name of this disk in the vault's form. */
+/** A name of this disk in the vault's form. */
 export const vaultName = (name: string): string => (PLAIN.test(name) ? name : name.normalize('NFC'));
 
-/** What is wrong with a path that another client wrote; undefined when it names something below a folder. */
+/** What is wrong with a path that another client wrote; undefined when it is valid below a folder. */
 export function pathProblem(path: string): string | undefined {
   if (PLAIN.test(path) && path.length <= MAX_VAULT_PATH_BYTES && !NO_NAME.test(path)) return undefined;
   if (path !== path.normalize('NFC')) return 'the path is not in the form that vaults use';
@@ -35,35 +35,35 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** What this disk can have as names. */
+/** The naming rules of a disk. */
 export interface Traits {
-  /** `a` and `A` are one file. */
+  /** `a` and `A` are the same file. */
   readonly foldsCase: boolean;
-  /** Composed and decomposed letters are one name. */
+  /** Composed and decomposed letters are the same name. */
   readonly foldsUnicode: boolean;
   readonly nameUnit: 'bytes' | 'utf16';
   readonly maxName: number;
   /** bytes of a whole path below the folder */
   readonly maxPathBytes: number;
-  /** The disk refuses the characters and endings that Windows does. */
+  /** The disk refuses the characters and endings that Windows refuses. */
   readonly windowsCharacters: boolean;
-  /** The system takes names such as `con` for devices. */
+  /** The system treats names such as `con` as devices. */
   readonly windowsDevices: boolean;
 }
 
 export const lengthOn = (traits: Traits, name: string): number =>
   traits.nameUnit === 'bytes' ? utf8Length(name) : name.length;
 
-/** Characters that some disks leave out when they compare names (HFS+, ext4 with casefold). */
+/** Characters that some disks ignore when they compare names (HFS+, ext4 with casefold). */
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** One form of all spellings that a disk may take for one name. Coarser than any disk: it may join what a disk keeps apart. */
+/** A common form of all spellings that any disk may treat as one name. May join names that a given disk keeps apart. */
 export function foldedFully(name: string): string {
   const bare = name.normalize('NFD').replace(IGNORABLE, '');
   return bare.toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 }
 
-/** One form of all spellings of a path that this disk takes for the same file. */
+/** A common form of all spellings of a path that this disk treats as the same file. */
 export function foldKey(traits: Traits, path: string): string {
   if (traits.foldsCase) return foldedFully(path);
   return traits.foldsUnicode ? path.normalize('NFC') : path;
@@ -71,7 +71,7 @@ export function foldKey(traits: Traits, path: string): string {
 
 const DEVICE = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 
-/** Why this disk cannot have a path of the vault; undefined when it can. */
+/** Why this disk cannot store a path of the vault; undefined when it can. */
 export function diskProblem(traits: Traits, path: string): string | undefined {
   if (utf8Length(path) > traits.maxPathBytes)
     return 'the path is longer than this disk takes: shorten its names';

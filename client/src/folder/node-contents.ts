@@ -8,7 +8,7 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 const readSome = promisify(read);
 const CHUNK = 1024 * 1024;
 
-/** What an open file has from here on. @throws DiskError `changed` after `most` bytes: a file that grows has no end */
+/** Reads an open file from its position. @throws DiskError `changed` after `most` bytes: a growing file has no end */
 export async function* chunksOf(descriptor: number, most: number): AsyncGenerator<Uint8Array, void> {
   const buffer = new Uint8Array(Math.min(CHUNK, most + 1));
   for (let length = 0; ;) {
@@ -20,12 +20,12 @@ export async function* chunksOf(descriptor: number, most: number): AsyncGenerato
   }
 }
 
-/** Writes a new file and flushes it. It is removed when that fails. */
+/** Writes a new file and flushes it. Deletes it when that fails. */
 export async function writeNew(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
   const file = await onDisk(() => open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666));
   try {
     const chunks = content instanceof Uint8Array ? [content] : content;
-    for await (const chunk of chunks) await onDisk(() => file.writeFile(chunk)); // at the position of the file
+    for await (const chunk of chunks) await onDisk(() => file.writeFile(chunk)); // appends
     await onDisk(() => file.sync());
   } catch (error) {
     await unlink(path).catch(() => undefined);

@@ -29,8 +29,8 @@ const MARKER = 'folder.json';
 const STAGING = 'staging';
 
 /**
- * A directory of this machine. Checks and the act that relies on them are one synchronous piece, so that only another
- * process could come in between, for microseconds; metadata is read that way too, because it is many times as fast.
+ * A directory of this machine. A check and the operation that relies on it run synchronously together, which leaves other
+ * processes only microseconds in between. Metadata is also read synchronously, because that is many times faster.
  */
 export class NodeDisk implements Disk {
   private known: Promise<Traits> | undefined;
@@ -167,7 +167,7 @@ export class NodeDisk implements Disk {
     });
   }
 
-  /** Leftovers cost room, nothing else: on a disk that takes nothing they stay. */
+  /** Best effort: leftovers only cost space, so they stay on a disk that refuses writes. */
   async clearStaging(): Promise<void> {
     try {
       const staging = await this.staging();
@@ -195,7 +195,7 @@ export class NodeDisk implements Disk {
     }
   }
 
-  /** Does not wait for what is no file, such as a pipe that took its place. */
+  /** O_NONBLOCK: does not wait for a pipe that has replaced the file. */
   private openForReading(path: DiskPath): number {
     const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
     return inParent(this.root, path, false, (address) => openSync(join(address, nameOf(path)), flags));
@@ -212,7 +212,7 @@ export class NodeDisk implements Disk {
         }
       });
     } catch (error) {
-      // Removed with all that was in it, or a system that flushes no directories (Windows).
+      // The directory was deleted, or the system cannot flush directories (Windows).
       const { code = '' } = error as NodeJS.ErrnoException;
       if (!['ENOENT', 'ENOTDIR', 'ELOOP', 'EPERM', 'EISDIR', 'EINVAL'].includes(code)) throw error;
     }

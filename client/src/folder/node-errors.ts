@@ -18,7 +18,7 @@ const FAILURES: Readonly<Record<string, readonly [DiskFailure, string]>> = {
   EINVAL: ['name', 'this disk does not take the name'],
 };
 
-/** What the system's error means to the sync. */
+/** Converts a system error to the DiskError that it means, if any. */
 export function diskError(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof DiskError || code === undefined) return error;
@@ -26,7 +26,7 @@ export function diskError(error: unknown): unknown {
   return new DiskError(failure, message, { cause: error });
 }
 
-/** Runs an operation of the file system; what it refuses is a DiskError. */
+/** Runs a file system operation. Refusals become DiskErrors. */
 export async function onDisk<T>(operation: () => T | Promise<T>): Promise<T> {
   try {
     return await operation();

@@ -7,13 +7,13 @@ import { isSameStat } from './stamps.js';
 
 export function entryOf(address: string, name: string): Entry | undefined {
   const stat = lstatSync(join(address, name), { bigint: true, throwIfNoEntry: false });
-  // Bytes that are no UTF-8 come as U+FFFD, under which nothing is found.
+  // Bytes that are not UTF-8 appear as U+FFFD, and that name finds nothing.
   const isUnnameable = !stat && name.includes('\ufffd');
   if (isUnnameable) return { name: undefined, shown: name, stat: NOTHING };
   return stat && { name, shown: name, stat: statOf(stat) };
 }
 
-/** What is said of something that cannot be named. */
+/** The stat of an entry that cannot be named. */
 const NOTHING: Stat = { kind: 'other', size: 0, mtimeNs: 0n, ctimeNs: 0n, ino: 0n };
 
 export function statOf(stat: BigIntStats): Stat {
@@ -27,7 +27,7 @@ function kindOf(stat: BigIntStats): Stat['kind'] {
   return stat.isSymbolicLink() ? 'link' : 'other';
 }
 
-/** @throws DiskError when it is not the file that was seen */
+/** @throws DiskError when it is another file than `expected` */
 export function checkSame(target: string, expected: Stat): void {
   const stat = lstatSync(target, { bigint: true, throwIfNoEntry: false });
   if (!stat || !isSameStat(statOf(stat), expected)) throw new DiskError('changed', 'it is another file now');
@@ -38,20 +38,20 @@ export async function mustBe(descriptor: number, expected: Stat): Promise<void> 
   if (!isSameStat(statOf(stat), expected)) throw new DiskError('changed', 'it is another file now');
 }
 
-/** A file that only its owner can read stays that way when it is replaced. */
+/** A file that only its owner can read stays private when it is replaced. */
 export function copyPermissions(from: string, to: string): void {
   const stat = lstatSync(from);
   if (stat.isFile()) chmodSync(to, stat.mode & 0o777);
 }
 
-/** A hard link fails where a name is taken; a rename would replace it. */
+/** Uses a hard link, which fails when the name is taken; a rename would replace the file. */
 export function moveToFreeName(source: string, target: string): void {
   try {
     linkSync(source, target);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'].includes(code)) throw error;
-    // A disk without hard links.
+    // The disk has no hard links.
     if (lstatSync(target, { throwIfNoEntry: false })) throw new DiskError('exists', 'the name is taken');
     renameSync(source, target);
     return;

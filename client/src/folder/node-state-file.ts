@@ -5,7 +5,7 @@ import { diskError } from './node-errors.js';
 import type { StateFile } from './ports.js';
 import { flushDirectoryOf, replacePrivate } from './private-file.js';
 
-/** The journal as a file. Readable by its owner alone: it holds the names of all files. Its disk may refuse: DiskError. */
+/** The journal as a file. Only its owner can read it, because it contains all file names. Refusals are DiskErrors. */
 export class NodeStateFile implements StateFile {
   private handle: FileHandle | undefined;
 
@@ -56,7 +56,7 @@ export class NodeStateFile implements StateFile {
     }
   }
 
-  /** It may be another disk than that of the folder, so it is named. */
+  /** The message names the journal, which may be on another disk than the folder. */
   private refused(error: unknown): unknown {
     const cause = diskError(error);
     if (!(cause instanceof DiskError)) return error;

@@ -1,22 +1,22 @@
 import type { HeldBack, LocalFile, RemoteEntry, SyncedEntry } from './trees.js';
 
-/** What is to be done about one path. Each is checked again right before it touches the disk or the server. */
+/** A change to one path. Each is checked again right before it changes the disk or the server. */
 export type Operation =
-  /** Send the local content. `base` is the content hash that it replaces; undefined: no live file may be there. */
+  /** Upload the local content. `base` is the content hash that it replaces; undefined: there must be no live file. */
   | {
       readonly kind: 'upload';
       readonly path: string;
       readonly local: LocalFile;
       readonly base: string | undefined;
     }
-  /** Write the server's content, over `replaces`, which is what was last synced. */
+  /** Write the server's content over `replaces`, which is what was last synced. */
   | {
       readonly kind: 'download';
       readonly path: string;
       readonly remote: RemoteEntry;
       readonly replaces: LocalFile | undefined;
     }
-  /** Both sides have a content that the other has not seen: compare, then keep both where they differ. */
+  /** Both sides have a content that the other has not seen: compare, and keep both if they differ. */
   | { readonly kind: 'merge'; readonly path: string; readonly local: LocalFile; readonly remote: RemoteEntry }
   | { readonly kind: 'delete-remote'; readonly path: string; readonly remote: RemoteEntry }
   | {
@@ -25,28 +25,28 @@ export type Operation =
       readonly local: LocalFile;
       readonly synced: SyncedEntry;
     }
-  /** The contents are known to be equal: record it. */
+  /** The contents are known to be equal: record that. */
   | { readonly kind: 'adopt'; readonly path: string; readonly entry: SyncedEntry }
-  /** Neither side has it any more, or it is left out from now on. */
+  /** Neither side has it any more, or it is excluded from now on. */
   | { readonly kind: 'forget'; readonly path: string }
-  /** A file stands where the server has a directory: it gets another name. */
+  /** A file blocks a directory from the server: rename the file. */
   | { readonly kind: 'move-aside'; readonly path: string; readonly local: LocalFile }
-  /** A directory without files stands in the way. */
+  /** A directory without files blocks a file: remove it. */
   | { readonly kind: 'remove-directory'; readonly path: string };
 
 export type OperationKind = Operation['kind'];
 
 export interface Plan {
-  /** in the order in which they are to be done */
+  /** in the order in which they are carried out */
   readonly operations: readonly Operation[];
   readonly heldBack: readonly HeldBack[];
-  /** paths that can follow once these operations are done */
+  /** paths that can follow after these operations */
   readonly waiting: readonly string[];
 }
 
 /**
- * Uploads before deletions, so that a renamed file exists somewhere at every moment; deletions before downloads, so
- * that a file makes way for a directory and the reverse.
+ * Uploads before deletions, so that a renamed file exists somewhere at any time; deletions before downloads, so that a file
+ * can give way to a directory and the reverse.
  */
 const ORDER: readonly OperationKind[] = [
   'adopt',

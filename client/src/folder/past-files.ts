@@ -3,9 +3,9 @@ import { reasonOf } from './remote-errors.js';
 import type { PastFiles } from './restoring.js';
 
 /**
- * Files as they were, for `FolderSync.restore`, with their contents from the service.
- * @param mostBytes the longest content that is fetched
- * @param signal ends the contents after the current one
+ * Earlier states of files, for `FolderSync.restore`, with their contents from the service.
+ * @param mostBytes largest content that is fetched
+ * @param signal stops after the current content
  */
 export function pastFilesOf(
   files: readonly PastFile[],

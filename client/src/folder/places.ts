@@ -10,7 +10,7 @@ export interface Place {
   readonly isThere: boolean;
 }
 
-/** What stands at the paths of this disk, where spellings that it takes for one name are one place. */
+/** The entries at the paths of this disk. Spellings that the disk treats as one name are one place. */
 export class Places {
   private readonly byKey = new Map<string, Place>();
 
@@ -23,14 +23,14 @@ export class Places {
     for (const path of local.heldBack.keys()) this.put({ path, kind: 'other', isThere: true });
   }
 
-  /** What the disk takes for this path. */
+  /** The entry that the disk finds for this path. */
   at(path: string): Place | undefined {
     return this.byKey.get(foldKey(this.traits, path));
   }
 
   /**
-   * Takes the path for a new file, and its parents for directories.
-   * @returns what stands in the way, if anything does; then nothing is taken
+   * Reserves the path for a new file, and its parents for directories.
+   * @returns what blocks it, if anything; then nothing is reserved
    */
   take(path: string): Place | undefined {
     const parents = parentsOf(path);

@@ -8,7 +8,7 @@ import { seen } from './sending.js';
 
 export type Fetching = Extract<Operation, { kind: 'download' | 'merge' }>;
 
-/** A verified content of the server. */
+/** A verified content from the server. */
 export interface Fetched {
   readonly plainHash: string;
   readonly stage: () => Promise<Staged>;
@@ -17,7 +17,7 @@ export interface Fetched {
 export const doesNotOpen = ({ message }: DoesNotOpen): string =>
   `${message}: restore an earlier version, or delete it on the server`;
 
-/** Puts a content into the folder, in the place of exactly what the plan saw. */
+/** Puts a content into the folder, in place of exactly what the plan saw. */
 export async function take(run: Run, operation: Fetching, content: Fetched): Promise<void> {
   if (operation.kind === 'merge') return merge(run, operation, content);
   const { path, replaces } = operation;
@@ -29,7 +29,7 @@ export async function take(run: Run, operation: Fetching, content: Fetched): Pro
   return place(run, operation, content, replaces.diskPath, stat);
 }
 
-/** Both sides have a content of their own: equal ones are recorded, else the server's keeps the name. */
+/** Records equal contents. Otherwise the server's content keeps the name, and the local one is renamed. */
 async function merge(
   run: Run,
   operation: Extract<Operation, { kind: 'merge' }>,
@@ -43,7 +43,7 @@ async function merge(
     run.state.setSynced(path, { plainHash, contentHash, version, ...seen(looked) });
     return;
   }
-  const staged = await stage(); // before the name is free: a full disk changes nothing
+  const staged = await stage(); // before the name becomes free: a full disk changes nothing
   try {
     const aside = await moveAside(run, path, local, `conflict from ${run.options.device}`);
     const stat = await disk.place(staged, local.diskPath, undefined, aside);
@@ -74,7 +74,7 @@ async function place(
 function remember(run: Run, { path, remote }: Fetching, plainHash: string, to: DiskPath, stat: Stat): void {
   const { contentHash, version } = remote;
   run.report.downloaded.add(path);
-  // Written a moment ago: the time proves nothing yet, and the next scan compares the content.
+  // Written just now: its time proves nothing yet, so the next scan compares the content.
   run.afterFlush([to], () =>
     run.state.setSynced(path, { plainHash, contentHash, version, size: stat.size, stat: undefined }),
   );

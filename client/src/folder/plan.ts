@@ -18,13 +18,13 @@ export const ENVELOPE_OVERHEAD = 61;
 
 export interface PlanOptions {
   readonly traits: Traits;
-  /** The longest content that is sent or fetched. */
+  /** Largest content that is sent or fetched. */
   readonly maxFileBytes: number;
-  /** Why a path is not synced at all; undefined when it is. */
+  /** Why a path is excluded; undefined when it is synced. */
   readonly leftOut: (path: string) => LeftOut | undefined;
 }
 
-/** What is to be done so that folder and server agree. Pure: the same trees give the same plan. */
+/** The operations that make folder and server agree. Pure: the same trees give the same plan. */
 export function plan(local: LocalTree, remote: RemoteTree, synced: SyncedTree, options: PlanOptions): Plan {
   const heldBack: HeldBack[] = [];
   const operations: Operation[] = [];
@@ -63,7 +63,7 @@ function allPaths(local: LocalTree, remote: RemoteTree, synced: SyncedTree): Ite
   return paths;
 }
 
-/** What is there but cannot be read or synced is neither an edit nor a deletion, with all that may be below it. */
+/** An entry that cannot be read or synced is neither an edit nor a deletion; the same goes for everything below it. */
 function localProblem(path: string, local: LocalTree): string | undefined {
   if (local.unreadable.size > 0 && isWithin(path, local.unreadable)) {
     const place = ['', ...parentsOf(path), path].find((parent) => local.unreadable.has(parent));
@@ -74,7 +74,7 @@ function localProblem(path: string, local: LocalTree): string | undefined {
   return place === undefined ? undefined : local.heldBack.get(place);
 }
 
-/** Things on the disk that no other tree knows of are told too. */
+/** Also reports entries on the disk that no other tree has. */
 function unsyncable(local: LocalTree, remote: RemoteTree, synced: SyncedTree): HeldBack[] {
   const told = [...local.heldBack, ...local.unreadable].map(([path, reason]) => ({ path, reason }));
   return told.filter(({ path }) => !remote.has(path) && !synced.has(path));
@@ -97,24 +97,24 @@ function whyNot(
       ? diskProblem(traits, operation.path)
       : undefined;
   }
-  // It was not deleted where it could not be: somebody has copied folder and state to this disk.
+  // The disk cannot store the name, so the file was not deleted: folder and state were copied to this disk.
   const problem = operation.kind === 'delete-remote' ? diskProblem(traits, operation.path) : undefined;
   if (problem !== undefined) return problem;
-  // A disk that folds names has one of two files when somebody copies both to it: the other was not deleted. A file
-  // that was renamed by case alone has a spelling that was never synced. What cannot be synced is never such a file.
+  // When two files are copied to a disk that treats their names as one, one is missing but was not deleted. After a rename
+  // that only changes case, the new spelling was never synced. Unsyncable entries are never such a rename.
   const found = operation.kind === 'delete-remote' ? twins.of(operation.path) : [];
   const twin = found.find((path) => local.heldBack.has(path) || isKnown(synced, path));
   if (twin !== undefined) return `this disk takes its name for that of ${twin}: rename one of the two`;
   return undefined;
 }
 
-/** Whether a file, or one below a directory, was synced. */
+/** Whether the path, or a file below it, was synced. */
 const isKnown = (synced: SyncedTree, path: string): boolean =>
   synced.has(path) || [...synced.keys()].some((known) => known.startsWith(`${path}/`));
 
 export type Direction = 'here' | 'on the server';
 
-/** More deletions at once than people make by hand. */
+/** Unusually many deletions at once. */
 export interface MassDeletion {
   readonly direction: Direction;
   readonly paths: readonly string[];
@@ -123,7 +123,7 @@ export interface MassDeletion {
 
 const MANY = 20;
 
-/** Deletions in one direction that need a person's word: more than 20, and more than a quarter of what was synced. */
+/** Deletions in one direction that need confirmation: more than 20, and more than a quarter of the synced files. */
 export function massDeletions(
   { operations }: Plan,
   synced: ReadonlyMap<string, SyncedEntry>,
@@ -138,7 +138,7 @@ export function massDeletions(
   });
 }
 
-/** @param of how many files are synced @returns undefined for a number that needs no word */
+/** @param of number of synced files @returns undefined when no confirmation is needed */
 export function massDeletion(
   direction: Direction,
   paths: readonly string[],

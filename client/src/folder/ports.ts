@@ -1,13 +1,13 @@
 /**
- * What the sync engine needs of the world. The engine imports no file system, no network and no clock, so that the
- * same code runs on a simulated disk and network.
+ * Ports of the sync engine. The engine imports no file system, network or clock, so that the same code runs on a simulated
+ * disk and network.
  */
 
 import type { Traits } from './names.js';
 
 export type Kind = 'file' | 'directory' | 'link' | 'other';
 
-/** What the disk says of a name itself: links are not followed. */
+/** The disk's metadata of a name itself: links are not followed. */
 export interface Stat {
   readonly kind: Kind;
   readonly size: number;
@@ -17,9 +17,9 @@ export interface Stat {
 }
 
 export interface Entry {
-  /** exactly as the disk has it; undefined when it is not Unicode, so that it cannot be named */
+  /** exactly as on the disk; undefined when it is not Unicode, and cannot be named */
   readonly name: string | undefined;
-  /** a form for people */
+  /** a form for display */
   readonly shown: string;
   readonly stat: Stat;
 }
@@ -27,51 +27,51 @@ export interface Entry {
 /** A path below the folder, segments joined by `/`, spelled as on this disk. The empty string is the folder itself. */
 export type DiskPath = string;
 
-/** Content on the same file system, under no name that the folder shows. */
+/** A content on the same file system, not visible in the folder. */
 export type Staged = string;
 
 /**
- * A folder. No operation leaves it or follows a symbolic link, neither as the last segment nor as a parent: a parent
- * that is a link or a file is `in-the-way`. All throw DiskError.
+ * A folder. No operation leaves it or follows a symbolic link, neither as the last segment nor as a parent: a parent that
+ * is a link or a file is `in-the-way`. All methods throw DiskError.
  */
 export interface Disk {
-  /** What this disk can have as names. */
+  /** The naming rules of the disk. */
   traits(): Promise<Traits>;
-  /** All entries but the client's own directory. `absent` when there is no such directory. */
+  /** All entries except the client's own directory. `absent` when there is no such directory. */
   list(directory: DiskPath): Promise<Entry[]>;
-  /** @returns undefined when the disk has nothing there. A disk that folds case answers for every spelling. */
+  /** @returns undefined when there is no entry. A disk that folds case answers for every spelling. */
   stat(path: DiskPath): Promise<Stat | undefined>;
   /**
-   * The content of the regular file that `expected` describes. `changed` at once when it is another file, and at the
+   * The content of the regular file that `expected` describes. `changed` at the start when it is another file, and at the
    * end when it was written to meanwhile.
    */
   read(path: DiskPath, expected: Stat): AsyncIterable<Uint8Array>;
-  /** Writes and flushes content. Nothing is left of a stream that ends with an error, which is thrown as it is. */
+  /** Writes and flushes content. If the stream throws, deletes what was written and passes the error on. */
   stage(content: Uint8Array | AsyncIterable<Uint8Array>): Promise<Staged>;
-  /** What was staged. */
+  /** Reads a staged content. */
   readStaged(staged: Staged): AsyncIterable<Uint8Array>;
   /**
-   * Gives staged content a name, creating parents. Takes the place of exactly the file that `expected` describes, or
-   * of nothing when that is undefined; else `changed` or `exists`, and the staged content stays. Durable after `flush`.
-   * @param like a file beside it whose permissions it gets: what it has in the place of another one may be private
+   * Gives staged content a name, creating parents. Replaces exactly the file that `expected` describes, or nothing if that
+   * is undefined; otherwise throws `changed` or `exists`, and the staged content stays. Durable after `flush`.
+   * @param like a file in the same directory whose permissions it gets, because a replaced content may be private
    */
   place(staged: Staged, path: DiskPath, expected: Stat | undefined, like?: DiskPath): Promise<Stat>;
   discard(staged: Staged): Promise<void>;
-  /** Renames exactly the file that `expected` describes to a name that is free (`exists`). */
+  /** Renames exactly the file that `expected` describes to a free name, otherwise `exists`. */
   rename(from: DiskPath, to: DiskPath, expected: Stat): Promise<Stat>;
   /** Removes exactly the file that `expected` describes. */
   remove(path: DiskPath, expected: Stat): Promise<void>;
   /** @returns whether it was an empty directory and is gone now */
   removeDirectory(path: DiskPath): Promise<boolean>;
-  /** Makes names in these directories durable. */
+  /** Makes the entries of these directories durable. */
   flush(directories: Iterable<DiskPath>): Promise<void>;
-  /** The marker that says which folder this is; undefined when there is none. */
+  /** The marker that identifies the folder; undefined when there is none. */
   readMarker(): Promise<string | undefined>;
-  /** Replaces exactly the marker `expected`, else `changed`: the folder is another now. Durable at once. */
+  /** Replaces exactly the marker `expected`; `changed` when the folder is another one now. Durable at once. */
   writeMarker(text: string, expected: string | undefined): Promise<void>;
-  /** Throws away what a run that was killed has staged. */
+  /** Deletes what a killed run has staged. */
   clearStaging(): Promise<void>;
-  /** Bytes that may still be written, if the disk tells. */
+  /** Free bytes, if the disk tells. */
   freeBytes(): Promise<number | undefined>;
 }
 
@@ -108,25 +108,25 @@ export interface Wanted {
 
 export type Download = { readonly encryptedPath: string } & (
   | { readonly status: 'found'; readonly contentHash: string; readonly envelope: Uint8Array }
-  /** deleted since, or not to be had: a sentence says why */
+  /** deleted since, or not available: a sentence says why */
   | { readonly status: 'missing'; readonly reason: string }
 );
 
-/** A content that is too large to be held in memory. */
+/** A content that is too large for memory. */
 export type OpenedDownload = { readonly encryptedPath: string } & (
   | {
       readonly status: 'found';
       readonly contentHash: string;
       readonly encryptedSize: number;
-      /** Ends with TransferFailed when the content is not to be had, or is not the one that its hash says. */
+      /** Ends with TransferFailed when the content is not available, or does not match its hash. */
       readonly envelope: AsyncIterable<Uint8Array>;
-      /** To be called when the envelope is not wanted. */
+      /** Call it when the envelope is not read. */
       readonly cancel: () => void;
     }
   | { readonly status: 'missing'; readonly reason: string }
 );
 
-/** An envelope that is read while it is sent, once for each attempt, with the same bytes each time. */
+/** An envelope that is read while it is sent. `open` is called for each attempt, and yields the same bytes. */
 export interface EnvelopeSource {
   readonly open: () => AsyncIterable<Uint8Array>;
   readonly length: number;
@@ -136,13 +136,13 @@ export interface Upload {
   readonly encryptedPath: string;
   readonly contentHash: string;
   readonly envelope: Uint8Array | EnvelopeSource;
-  /** the content hash that it replaces; undefined when no live file may be there */
+  /** the content hash that it replaces; undefined when there must be no live file */
   readonly base: string | undefined;
 }
 
 export type Uploaded = { readonly encryptedPath: string } & (
   | { readonly status: 'stored'; readonly contentHash: string; readonly version: number }
-  /** the server has something else than `base` */
+  /** the server's version is not `base` */
   | { readonly status: 'overtaken' }
   | { readonly status: 'refused'; readonly reason: string }
 );
@@ -155,19 +155,19 @@ export interface Deletion {
 
 export interface Pushed {
   readonly accepted: readonly string[];
-  /** changed by another device above the base cursor, and not deleted */
+  /** changed by another device after the base cursor, so not deleted */
   readonly conflicts: readonly string[];
 }
 
 /**
- * The server, in terms of encrypted paths and envelopes. Retries what a retry may cure; throws RemoteUnavailable when
- * that is over, and whatever was not answered may have landed or not.
+ * The server, in terms of encrypted paths and envelopes. Retries transient errors; then throws RemoteUnavailable. Requests
+ * without an answer may or may not have been carried out.
  */
 export interface Remote {
   /** @throws NeedsBootstrap */
   pull(cursor: number): Promise<Pulled>;
   snapshot(pageCursor: string | undefined): Promise<SnapshotPage>;
-  /** Answers for each item at most once, in any order; an item without an answer is asked for again. */
+  /** Answers each item at most once, in any order; request unanswered items again. */
   downloadMany(items: readonly Wanted[]): AsyncIterable<Download>;
   openDownload(item: Wanted): Promise<OpenedDownload>;
   /** As `downloadMany`, for uploads. */
@@ -180,15 +180,15 @@ export interface Cipher {
   encryptPath(path: string): Promise<string>;
   /** @throws DoesNotOpen */
   decryptPath(encryptedPath: string): Promise<string>;
-  /** @returns an envelope: the same content twice gives two */
+  /** @returns an envelope; encrypting the same content twice gives different ones */
   encryptContent(encryptedPath: string, content: Uint8Array): Promise<Uint8Array>;
   /** @throws DoesNotOpen */
   decryptContent(encryptedPath: string, envelope: Uint8Array): Promise<Uint8Array>;
-  /** As `encryptContent`, without holding the content. */
+  /** Like `encryptContent`, without holding the content. */
   encryptStream(encryptedPath: string, content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /**
-   * As `decryptContent`. What it gives is verified by its end alone: until then nothing may be done with it that somebody
-   * could see. @throws DoesNotOpen, at its end at the latest
+   * Like `decryptContent`. Danger: only the end authenticates the plaintext; do not expose any of it before.
+   * @throws DoesNotOpen, at the end at the latest
    */
   decryptStream(encryptedPath: string, envelope: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
@@ -203,15 +203,15 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
-/** A file of lines outside the folder, which no other process writes. */
+/** A file of lines outside the folder. No other process writes it. */
 export interface StateFile {
-  /** The whole of it; empty when there is none. */
+  /** The whole file; empty when it does not exist. */
   read(): Promise<Uint8Array>;
-  /** Cuts what is beyond: a line that was not written to its end. */
+  /** Cuts off the rest: an incomplete line. */
   truncate(length: number): Promise<void>;
   append(bytes: Uint8Array): Promise<void>;
-  /** Everything that was appended outlives a loss of power from here on. */
+  /** Makes everything appended so far survive a power failure. */
   sync(): Promise<void>;
-  /** Replaces the whole, atomically and durably. */
+  /** Replaces the whole file, atomically and durably. */
   replace(bytes: Uint8Array): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Replaces a file that its owner alone can read: as a whole, and durably. Creates its directory. */
+/** Replaces a file atomically and durably. Only its owner can read it. Creates its directory. */
 export async function replacePrivate(path: string, content: Uint8Array | string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const next = `${path}.${randomUUID()}`;
@@ -24,7 +24,7 @@ export async function replacePrivate(path: string, content: Uint8Array | string)
 
 /** Makes the name of a file durable. */
 export async function flushDirectoryOf(path: string): Promise<void> {
-  if (process.platform === 'win32') return; // it has no such thing
+  if (process.platform === 'win32') return; // Windows cannot flush directories
   const directory = await open(dirname(path), 'r');
   try {
     await directory.sync();

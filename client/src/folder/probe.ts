@@ -2,10 +2,10 @@ import { closeSync, lstatSync, openSync, readdirSync, unlinkSync } from 'node:fs
 import { join } from 'node:path';
 import type { Traits } from './names.js';
 
-/** Longest path that Linux opens, less room for the place of the folder itself. */
+/** Longest path that Linux opens, minus room for the path of the folder itself. */
 const MAX_PATH_BYTES = 3_056;
 
-/** Finds out what the disk of a directory can have as names, by trying. Leaves nothing behind. */
+/** Determines the naming rules of a directory's disk by experiment. Leaves nothing behind. */
 export function probeTraits(directory: string): Traits {
   const has = (name: string): boolean =>
     lstatSync(join(directory, name), { throwIfNoEntry: false }) !== undefined;

@@ -4,12 +4,12 @@ import type { Clock, Disk } from './ports.js';
 import { IGNORE_FILE, Rules, type Selection } from './rules.js';
 
 const MOST_BYTES = 1024 * 1024;
-/** Somebody may be saving them. */
+/** An editor may be saving the file. */
 const ATTEMPTS = 3;
 
 /**
- * The rules of a folder as they are now. Rules that cannot be read are not the same as none: what they leave out must not
- * be sent. @throws DiskError
+ * The current rules of a folder. Unreadable rules are an error, because the files that they exclude must not be sent.
+ * @throws DiskError
  */
 export async function readRules(disk: Disk, clock: Clock, selection: Selection): Promise<Rules> {
   for (let attempt = 1; ; attempt++) {

@@ -9,10 +9,10 @@ import {
 } from '../core/index.js';
 import { NeedsBootstrap, RemoteUnavailable, TransferFailed } from './errors.js';
 
-/** A SyntaxError is an answer that is no JSON, as the sign-in page of a foreign network gives it. */
+/** SyntaxError: an answer that is not JSON, such as the sign-in page of a public network. */
 const STOPPING = [ApiError, NetworkError, SignInRequired, InvalidAnswer, ContentMismatch, SyntaxError];
 
-/** What the library throws, as the engine knows it; the cause says more. What is neither is a fault of this program. */
+/** Translates an error of the client library to one of the engine, which has it as its cause. Other errors are bugs. */
 export function asRemoteError(cause: unknown): unknown {
   if (cause instanceof CursorUnknown) return new NeedsBootstrap(cause.message, { cause });
   if (cause instanceof DownloadFailed) return new TransferFailed(reasonOf(cause.cause as Error), { cause });
@@ -20,7 +20,7 @@ export function asRemoteError(cause: unknown): unknown {
   return new RemoteUnavailable(reasonOf(cause), { cause });
 }
 
-/** A sentence for people. The address in an ApiError's own message is an encrypted path. */
+/** A sentence for users. Leaves out the URL in an ApiError's own message, which has an encrypted path. */
 export function reasonOf(error: Error): string {
   if (error instanceof ApiError) return `the server refuses with ${error.status}: ${error.error}`;
   if (error instanceof SyntaxError) return 'the server gives an answer that cannot be read';

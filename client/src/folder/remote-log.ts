@@ -8,7 +8,7 @@ const MOST_BEGINNINGS = 3;
 
 /**
  * Brings the remote tree up to the head of the log.
- * @returns whether everything known was forgotten, because the server does not know this device's cursor
+ * @returns whether the known state was discarded, because the server does not know this device's cursor
  */
 export async function followLog(remote: Remote, cipher: Cipher, state: FolderState): Promise<boolean> {
   const log = new LogFollower(remote, cipher, state);
@@ -21,7 +21,7 @@ export async function followLog(remote: Remote, cipher: Cipher, state: FolderSta
       return hasForgotten;
     } catch (error) {
       if (!(error instanceof NeedsBootstrap)) throw error;
-      // Compacted, or put back from a backup: what the server lost is still in the folders and must not count as deleted.
+      // Compacted, or restored from a backup: what the server lost is still in the folders, and must not count as deleted.
       await state.forget();
       hasForgotten = true;
     }
@@ -36,7 +36,7 @@ class LogFollower {
     private readonly state: FolderState,
   ) {}
 
-  /** The live files. The cursor is that of the first page: what changes during the walk is above it. */
+  /** Reads the live files. The cursor is that of the first page, so changes during the walk come after it. */
   async bootstrap(): Promise<void> {
     this.state.add({ t: 'snapshot' });
     let page = await this.remote.snapshot(undefined);
@@ -84,8 +84,8 @@ class LogFollower {
   }
 
   /**
-   * The log shows what an answer has said before. Recorded after the cursor: killed in between, a server that was put
-   * back below it would be believed to have replaced what it has lost.
+   * Records that the log shows an answered upload. Must follow the record of the cursor: after a crash in between, a server
+   * restored to a state before it would seem to have replaced what it has lost.
    */
   private async confirm(changes: readonly RemoteChange[]): Promise<void> {
     if (this.state.ahead.size === 0) return;
@@ -98,8 +98,8 @@ class LogFollower {
   }
 
   /**
-   * What was answered and is not in the log up to its head was lost: the server was put back from a backup that is newer
-   * than this device's cursor. It must not count as deleted or replaced there.
+   * An answered upload that is not in the log up to its head was lost: the server was restored from a backup that is newer
+   * than this device's cursor. The file must not count as deleted or replaced there.
    */
   private dropLost(): void {
     for (const path of this.state.ahead) this.state.dropSynced(path);
@@ -116,7 +116,7 @@ class LogFollower {
     return { set, odd };
   }
 
-  /** Another client wrote it: it is checked before anything is done with it. */
+  /** Another client wrote the path, so it is validated before use. */
   private async pathOf(encryptedPath: string): Promise<{ path?: string; problem: string }> {
     try {
       const path = await this.cipher.decryptPath(encryptedPath);

@@ -19,11 +19,11 @@ import type {
 } from './ports.js';
 import { asRemoteError, reasonOf } from './remote-errors.js';
 
-const MOST_DEVICE_NAME = 95; // with a hyphen and a stamp of 32 characters the 128 that a device id may have
+const MOST_DEVICE_NAME = 95; // with a hyphen and a stamp of 32 characters: 128, the most of a device id
 
 /**
- * Names a folder to the server: the name of the device for people, and the stamp of the folder, so that a machine and
- * its copy are two. A device that pushes a deletion is not told of its own edits.
+ * The id of a folder at the server: the name of the device for users, and the stamp of the folder, so that a machine and
+ * its copy differ. Pushed deletions do not conflict with edits of the same device.
  */
 export function deviceId(device: string, stamp: string): string {
   return `${device.replaceAll(/[^\x21-\x7e]/gu, '_').slice(0, MOST_DEVICE_NAME)}-${stamp}`;
@@ -34,7 +34,7 @@ export class WorkspaceRemote implements Remote {
   private current: Workspace | undefined;
   private walk: ReturnType<Log['snapshot']> | undefined;
 
-  /** @param stamp that of the folder, `FolderSync.stamp`, which is renewed */
+  /** @param stamp returns `FolderSync.stamp`, which changes */
   constructor(
     private readonly session: Session,
     private readonly workspaceId: string,
@@ -46,7 +46,7 @@ export class WorkspaceRemote implements Remote {
     return translated(() => this.workspace.log.pull(cursor));
   }
 
-  /** One walk at a time: a page without a cursor begins it. What comes after the last page is an empty one. */
+  /** Supports one walk at a time; a call without a cursor starts it. The page after the last one is empty. */
   async snapshot(pageCursor: string | undefined): Promise<SnapshotPage> {
     if (pageCursor === undefined) this.walk = this.workspace.log.snapshot();
     const { walk } = this;
@@ -58,13 +58,13 @@ export class WorkspaceRemote implements Remote {
       this.walk = undefined;
       return { files: [], cursor, nextPageCursor: null };
     } catch (error) {
-      this.walk = undefined; // a walk that broke off must not look like one that has come to its end
+      this.walk = undefined; // an interrupted walk must not look like a finished one
       throw error;
     }
   }
 
   async *downloadMany(items: readonly Wanted[]): AsyncGenerator<Download, void> {
-    // The caller has room for these sizes. What is larger has been changed since: the log tells.
+    // The caller has room for these sizes. A larger content has changed since, which the log will show.
     const largeBytes = items.reduce((most, { encryptedSize }) => Math.max(most, encryptedSize), 0);
     try {
       for await (const outcome of this.workspace.downloadMany(items, { largeBytes })) {
@@ -107,7 +107,7 @@ export class WorkspaceRemote implements Remote {
     return { accepted, conflicts: [...conflicts] };
   }
 
-  /** As the folder is named now. */
+  /** Uses the current stamp of the folder. */
   private get workspace(): Workspace {
     const id = deviceId(this.device, this.stamp());
     if (this.current?.deviceId !== id) this.current = new Workspace(this.session, this.workspaceId, id);
@@ -138,7 +138,7 @@ const missing = (outcome: Missing): { readonly status: 'missing'; readonly reaso
   reason: outcome.kind === 'failed' ? reasonOf(outcome.error) : 'the server does not have it',
 });
 
-/** @returns undefined for what is to be asked for again, once the log has been read */
+/** @returns undefined for a file to request again, after reading the log */
 function downloadOf({ download: { encryptedPath }, outcome }: DownloadOutcome): Download | undefined {
   switch (outcome.kind) {
     case 'content':

@@ -7,12 +7,12 @@ export interface Conflict {
   readonly copy: string;
 }
 
-/** Exit code of a sync after which something is left that needs somebody: it is told by name. */
+/** Exit code of a sync that left something for the user; the report names it. */
 export const LEFT_OVER = 3;
-/** Exit code of a sync that could not go on. */
+/** Exit code of a sync that could not finish. */
 export const STOPPED = 1;
 
-/** What one sync did, and what it left. */
+/** The result of one sync. */
 export class Report {
   readonly uploaded = new Set<string>();
   readonly downloaded = new Set<string>();
@@ -21,12 +21,12 @@ export class Report {
   /** deleted on the server because it was deleted here */
   readonly deletedThere = new Set<string>();
   readonly conflicts: Conflict[] = [];
-  /** what failed, with a sentence; it is tried again in the next sync */
+  /** failures, each with a sentence; the next sync tries again */
   readonly failed = new Map<string, string>();
   heldBack: readonly HeldBack[] = [];
-  /** what goes on changing: it is left to the next sync */
+  /** files that keep changing: left to the next sync */
   unsettled: readonly string[] = [];
-  /** what waits for something in its way that does not go */
+  /** files that wait for a blocker that does not go away */
   blocked: readonly string[] = [];
   readonly refused: Direction[] = [];
   /** why the sync ended before everything was done */
@@ -36,10 +36,10 @@ export class Report {
   rounds = 0;
   /** files that folder and server have in common at the end */
   files = 0;
-  /** whether everything was compared by content because nothing could be taken for known */
+  /** whether everything was compared by content because the known state could not be relied on */
   beganAnew = false;
 
-  /** Everything that somebody should know of, by path. */
+  /** Everything that the user should know about, by path. */
   get leftOver(): HeldBack[] {
     const failed = [...this.failed].map(([path, reason]) => ({ path, reason }));
     const changing = this.unsettled.map((path) => ({

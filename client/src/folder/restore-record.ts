@@ -5,8 +5,8 @@ type RestoreLine =
   { readonly t: 'begun'; readonly what: string } | { readonly t: 'done'; readonly path: string };
 
 /**
- * What a restore has done so far, in a file outside the folder: repeated after a crash it does only what is left. What
- * somebody has changed since stays as it is then.
+ * The progress of a restore, in a file outside the folder. When repeated after a crash, a restore does only the remaining
+ * files; files that the user has changed since stay as they are.
  */
 export class RestoreRecord {
   private constructor(
@@ -14,7 +14,7 @@ export class RestoreRecord {
     private readonly done: Set<string>,
   ) {}
 
-  /** @param what is restored; a record of something else is forgotten */
+  /** @param what identifies the restore; a record of another one is discarded */
   static async open(file: StateFile, what: string): Promise<RestoreRecord> {
     const { journal, records } = await Journal.open<RestoreLine>(file);
     const [first, ...others] = records;
@@ -24,7 +24,7 @@ export class RestoreRecord {
     return new RestoreRecord(journal, new Set(isSame ? paths : []));
   }
 
-  /** How many files an attempt before this one has restored. */
+  /** Number of files that an earlier attempt has restored. */
   get count(): number {
     return this.done.size;
   }
@@ -33,7 +33,7 @@ export class RestoreRecord {
     return this.done.has(path);
   }
 
-  /** To be called once the file is durable. */
+  /** Call it once the files are durable. */
   async add(paths: readonly string[]): Promise<void> {
     for (const path of paths) {
       this.done.add(path);
@@ -42,7 +42,7 @@ export class RestoreRecord {
     await this.journal.sync();
   }
 
-  /** The restore has come to its end: the next one begins anew. */
+  /** The restore is complete; the next one starts from the beginning. */
   async close(): Promise<void> {
     this.done.clear();
     await this.journal.replace([]);

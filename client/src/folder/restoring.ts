@@ -12,15 +12,15 @@ import type { Rules } from './rules.js';
 import type { Run } from './run.js';
 import type { HeldBack, LocalFile } from './trees.js';
 
-/** Files as they were. */
+/** The files of an earlier state. */
 export interface PastFiles {
-  /** Paths that had no file then. */
+  /** Paths that did not exist then. */
   readonly absent: readonly string[];
   /** Paths that had another content then. */
   readonly present: readonly string[];
-  /** Paths whose content the server has now: only what is missing or differs here is written. */
+  /** Paths whose content is the server's current one; written only if missing or different here. */
   readonly unchanged: readonly string[];
-  /** Contents, in any order; one that is not to be had is told, and leaves the others. */
+  /** Contents, in any order. An unavailable one has a `problem`, and does not stop the others. */
   readonly contents: (
     paths: readonly string[],
   ) => AsyncIterable<
@@ -28,32 +28,32 @@ export interface PastFiles {
   >;
 }
 
-/** Whether the folder has what was last synced. */
+/** Whether the folder has the content that was last synced. */
 function isHere({ local, state }: Run, path: string): boolean {
   const [file, synced] = [local.files.get(path), state.synced.get(path)];
   return file !== undefined && synced !== undefined && isAsSynced(file, synced);
 }
 
-/** What became of a restore, by path. */
+/** The result of a restore, by path. */
 export class Restored {
-  /** What has another content now. */
+  /** Paths that got another content. */
   readonly restored: string[] = [];
-  /** What was there already. */
+  /** Paths that already had the content. */
   readonly same: string[] = [];
   readonly removed: string[] = [];
-  /** What an earlier attempt had done, before it was broken off. */
+  /** Paths that an earlier, interrupted attempt had restored. */
   readonly before: string[] = [];
   readonly leftOver: HeldBack[] = [];
 }
 
 /**
- * Makes files what they were, as a person would who edits them: the next sync sends them as edits of what this device
- * has seen. What is replaced or removed has been proven to be what was last synced, so the history has it; anything else
+ * Restores files as a user would by editing them: the next sync uploads them as edits of the versions that this device has
+ * seen. Replaces or removes a file only after proving that it is what was last synced, which the history has; anything else
  * is kept under another name, or stays.
  */
 export class Restoring {
   readonly restored = new Restored();
-  /** Durable with the next `settle`. */
+  /** Recorded after the next `settle`. */
   private readonly fresh: string[] = [];
 
   constructor(
@@ -62,7 +62,7 @@ export class Restoring {
     private readonly record: RestoreRecord,
   ) {}
 
-  /** First, because a file may have taken the place of a directory. */
+  /** Call it before `write`, because a file may have replaced a directory. */
   async remove(paths: readonly string[]): Promise<void> {
     for (const path of paths) {
       if (this.isDone(path)) continue;
@@ -76,7 +76,7 @@ export class Restoring {
     await this.settle();
   }
 
-  /** @param run of a scan after what was to be removed is gone */
+  /** @param run a run with a scan that was made after the removals */
   async write(run: Run, past: PastFiles): Promise<void> {
     const places = new Places(run.traits, run.local);
     const isWanted = (path: string): boolean => !this.isDone(path) && this.hasPlace(run, places, path);
@@ -117,7 +117,7 @@ export class Restoring {
     return false;
   }
 
-  /** Rules hold in both directions: what they leave out is not synced, and nothing is written there. */
+  /** Rules hold in both directions: an excluded path is neither synced nor written. */
   private notToTouch(path: string): string | undefined {
     const left = this.rules.leftOut(path);
     return left && `not synced here: ${left.reason}`;
@@ -132,7 +132,7 @@ export class Restoring {
       return;
     }
     run.options.onProgress?.({ doing: 'restore', path });
-    const staged = await disk.stage(content); // before the name is free: a full disk changes nothing
+    const staged = await disk.stage(content); // before the name becomes free: a full disk changes nothing
     try {
       await this.place(run, path, staged);
     } catch (error) {
@@ -180,7 +180,7 @@ export class Restoring {
     this.restored.leftOver.push({ path, reason });
   }
 
-  /** The disk comes first: a file that the record has is not restored again. */
+  /** Flushes the disk before the record, because recorded files are not restored again. */
   private async settle(run = this.run): Promise<void> {
     await run.settle();
     await this.record.add(this.fresh.splice(0));

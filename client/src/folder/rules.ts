@@ -7,7 +7,7 @@ import { isWithin, parentsOf } from './trees.js';
 /** At the top of the folder, in the syntax of gitignore; synced like any other file. */
 export const IGNORE_FILE = '.cloudsyncignore';
 
-/** What editors, systems and other sync services put beside files and nobody misses. A line `!name` in the ignore file takes one back. */
+/** Temporary files of editors, systems and other sync services. A line `!name` in the ignore file includes one again. */
 export const DEFAULTS = [
   '.DS_Store',
   '._*',
@@ -16,7 +16,7 @@ export const DEFAULTS = [
   '*.swo',
   '*.swx',
   '.#*',
-  '\\#*#', // a line that begins with # is a comment
+  '\\#*#', // a line that begins with # escaped: a line that begins with # is a comment
   '~$*',
   '.~lock.*#',
   '.goutputstream-*',
@@ -33,15 +33,15 @@ export const DEFAULTS = [
   '*.crdownload',
 ];
 
-/** Paths without any of this are none of the defaults: a look that costs a tenth of asking the library. */
+/** Fast path: a path that does not match is none of the defaults. Costs a tenth of asking the library. */
 const PERHAPS_DEFAULT = /(?:^|\/)(?:[.#~]|Thumbs\.db)|\.(?:sw[opx]|part|crdownload)(?:\/|$)/;
 
 export interface Selection {
-  /** Only these directories and files are synced; undefined: everything. */
+  /** Sync only these directories and files; undefined: everything. */
   readonly only?: readonly string[] | undefined;
 }
 
-/** Whether the library can work with a line. As in git, one that is no pattern matches nothing: it must not end the sync. */
+/** Whether the library accepts a line. As in git, an invalid pattern matches nothing; it must not end the sync. */
 function isPattern(line: string): boolean {
   try {
     ignore({ allowRelativePaths: true }).add(line.replace(/^!/, '')).ignores('a');
@@ -52,7 +52,7 @@ function isPattern(line: string): boolean {
   }
 }
 
-/** Which paths are synced at all. */
+/** Decides which paths are synced. */
 export class Rules {
   private readonly ignored: Ignore;
   private readonly only: ReadonlySet<string> | undefined;
@@ -60,9 +60,9 @@ export class Rules {
   private readonly hasOwn: boolean;
   private readonly known = new Map<string, LeftOut | undefined>();
 
-  /** @param text of the ignore file */
+  /** @param text the content of the ignore file */
   constructor(text: string, { only }: Selection = {}) {
-    // A disk that folds case must not decide otherwise than one that does not.
+    // Case-sensitive everywhere, so that all disks decide alike.
     this.ignored = ignore({ ignorecase: false, allowRelativePaths: true })
       .add(DEFAULTS)
       .add(text.normalize('NFC').split(/\r?\n/).filter(isPattern));
@@ -73,7 +73,7 @@ export class Rules {
 
   /** Why a file is not synced; undefined when it is. */
   leftOut(path: string): LeftOut | undefined {
-    if (!this.known.has(path)) this.known.set(path, this.judged(path)); // the scan asks first, and the plan again
+    if (!this.known.has(path)) this.known.set(path, this.judged(path)); // the scan asks first, then the plan
     return this.known.get(path);
   }
 
@@ -83,7 +83,7 @@ export class Rules {
       const reason = 'a place that programs or the system obey is never synced: rename it on another device';
       return { reason, told: !isOwn };
     }
-    // A directory there, or a second file on a disk that folds names, would be taken for the rules: nothing could be synced.
+    // A directory of this name, or a second spelling on a disk that folds names, would be taken for the rules and block syncs.
     if (path !== IGNORE_FILE && foldedFully(path.split('/')[0] ?? '') === IGNORE_FILE)
       return { reason: `the name is that of the ignore file: rename it on another device`, told: true };
     if (this.only && !isWithin(path, this.only) && path !== IGNORE_FILE)
@@ -91,7 +91,7 @@ export class Rules {
     return this.isIgnored(path) ? { reason: 'ignored by a rule', told: false } : undefined;
   }
 
-  /** Whether nothing in a directory is synced, so that nobody need look into it. */
+  /** Whether nothing in a directory is synced, so that the scan can skip it. */
   skips(directory: string): boolean {
     if (isDangerous(directory)) return true;
     if (this.only && !isWithin(directory, this.only) && !this.towards.has(directory)) return true;
@@ -100,7 +100,7 @@ export class Rules {
 
   private isIgnored(path: string): boolean {
     if (path === IGNORE_FILE || !(this.hasOwn || PERHAPS_DEFAULT.test(path))) return false;
-    // A path beginning with a dot segment of the library's own kind cannot be here: vault paths have none.
+    // Vault paths have no dot segments, which the library would refuse.
     return this.ignored.ignores(path);
   }
 }

@@ -24,30 +24,30 @@ export interface Progress {
 export interface SyncOptions {
   /** appears in the names of conflict copies */
   readonly device: string;
-  /** The longest content that is sent or fetched. */
+  /** Largest content that is sent or fetched. */
   readonly maxFileBytes: number;
-  /** Contents above this pass through the disk and are not held in memory. 8 MiB unless told. */
+  /** Larger contents are streamed through the disk instead of memory. 8 MiB by default. */
   readonly streamAbove?: number | undefined;
-  /** Only these directories and files are synced; undefined: everything. */
+  /** Sync only these directories and files; undefined: everything. */
   readonly only?: readonly string[] | undefined;
-  /** Asks for many deletions at once. Without it they are refused. */
+  /** Asks before many deletions at once. Without it they are refused. */
   readonly confirm?: ((deletions: MassDeletion) => Promise<boolean>) | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What the rounds of one sync share. */
+/** State that the rounds of one sync share. */
 export class Memory {
-  /** what has failed, with the content hash of the attempt */
+  /** failed paths, with the content hash of the attempt */
   readonly failed = new Map<string, string>();
-  /** new files whose name was taken by something that the scan had not seen; the next scan may see it */
+  /** new files whose name was taken by an entry that the scan had not seen; the next scan may see it */
   readonly stumbled = new Set<string>();
 }
 
-/** What the operations of one round share. */
+/** State that the operations of one round share. */
 export class Run {
-  /** paths that were something else than the plan saw: the next round looks again */
+  /** paths that differed from the plan: the next round scans them again */
   readonly overtaken = new Set<string>();
-  /** whether anything was done that another round has to confirm */
+  /** whether another round has to confirm something that was done */
   hasActed = false;
   private readonly touched = new Set<DiskPath>();
   private readonly facts: (() => void)[] = [];
@@ -63,7 +63,7 @@ export class Run {
     private readonly memory: Memory,
   ) {}
 
-  /** Where a path is on this disk, or would be: existing directories keep their spelling. */
+  /** The existing or future location of a path on this disk; existing directories keep their spelling. */
   diskPath(path: string): DiskPath {
     const known = this.local.files.get(path)?.diskPath;
     if (known !== undefined) return known;
@@ -72,7 +72,7 @@ export class Run {
     return joined(this.local.directories.get(parent) ?? this.diskPath(parent), nameOf(path));
   }
 
-  /** Does one path's work. What the disk refuses is that path's alone. */
+  /** Runs the work of one operation. A refusal by the disk affects only its path. */
   async attempt(operation: Operation, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -93,19 +93,19 @@ export class Run {
     this.memory.failed.set(operation.path, contentOf(operation));
   }
 
-  /** Whether the same has failed before in this sync: it is not tried again before the next one. */
+  /** Whether the same operation has failed before in this sync: it is not retried before the next one. */
   hasFailed(operation: Operation): boolean {
     return this.memory.failed.get(operation.path) === contentOf(operation);
   }
 
-  /** States a fact once the names in these directories are durable. */
+  /** Runs `fact`, which updates the state, once the entries of these directories are durable. */
   afterFlush(paths: readonly DiskPath[], fact: () => void): void {
     for (const path of paths) for (const parent of ['', ...parentsOf(path)]) this.touched.add(parent);
     this.facts.push(fact);
     this.hasActed = true;
   }
 
-  /** A state that is newer than the disk would take the disk's old content for an edit: the disk comes first. */
+  /** Flushes the disk before the state: a newer state would take the disk's old content for an edit. */
   async settle(): Promise<void> {
     if (this.touched.size > 0) await this.parts.disk.flush(this.touched);
     this.touched.clear();

@@ -6,11 +6,11 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const HAS_DESCRIPTORS = process.platform === 'linux' && existsSync('/proc/self/fd');
 
 /**
- * Runs synchronous work with an address of the directory that holds a path. No symbolic link is followed on the way. On
- * Linux each directory is opened from the one above, and the address is that of the open directory: nobody can exchange
- * a directory for a link in between. Elsewhere each is looked at right before.
+ * Runs synchronous work with the path of the directory that contains `path`. Follows no symbolic link. On Linux, each
+ * directory is opened from its parent, and `work` gets the path of the open descriptor: nothing can replace a directory by
+ * a link in between. Elsewhere each is checked right before.
  *
- * @param create whether missing directories are made
+ * @param create whether missing directories are created
  */
 export function inParent<T>(root: string, path: string, create: boolean, work: (parent: string) => T): T {
   const directories = path.split('/').slice(0, -1);

@@ -4,7 +4,7 @@ import type { Disk, DiskPath, Entry } from './ports.js';
 import type { Rules } from './rules.js';
 import { joined, type LocalFile, type LocalTree } from './trees.js';
 
-/** Sees every file that the rules let it see. Follows no link; reads no content. */
+/** Lists every file that the rules allow. Follows no links, and reads no contents. */
 export async function scan(disk: Disk, rules: Rules): Promise<LocalTree> {
   const scanner = new Scanner(disk, rules);
   await scanner.visit('', '');
@@ -38,7 +38,7 @@ class Scanner implements LocalTree {
     } catch (error) {
       if (!(error instanceof DiskError)) throw error;
       if (error.failure === 'absent' && path !== '') {
-        this.directories.delete(path); // gone since its parent was listed
+        this.directories.delete(path); // deleted since its parent was listed
         return [];
       }
       this.unreadable.set(path, `cannot be read (${error.message}): nothing in it is synced`);
@@ -46,7 +46,7 @@ class Scanner implements LocalTree {
     }
   }
 
-  /** @returns the path of a directory that is to be visited */
+  /** @returns the path of a directory to visit */
   private see(entry: Entry, parent: string, parentOnDisk: DiskPath): string | undefined {
     const { name, stat } = entry;
     if (name === undefined) {
@@ -76,7 +76,7 @@ function unsyncable({ stat }: Entry): string | undefined {
   return stat.kind === 'other' ? 'not a regular file' : undefined;
 }
 
-/** Names in the vault's form first: of two that are one there, the first counts. */
+/** Names in the vault's form first: if two entries have the same vault name, the first counts. */
 function byName(a: Entry, b: Entry): number {
   const [one, other] = [a.name ?? '', b.name ?? ''];
   return rank(one) - rank(other) || (one < other ? -1 : 1);

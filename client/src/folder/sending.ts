@@ -13,7 +13,7 @@ export interface Ready {
   readonly upload: Upload;
 }
 
-/** Reads and encrypts a file. @returns undefined when it has the synced content after all */
+/** Reads and encrypts a file. @returns undefined when it turns out to have the synced content */
 export async function prepared(run: Run, operation: UploadOperation): Promise<Ready | undefined> {
   const { disk, clock, cipher } = run.parts;
   const { path, local } = operation;
@@ -25,7 +25,7 @@ export async function prepared(run: Run, operation: UploadOperation): Promise<Re
   return recorded(run, operation, looked, { encryptedPath, contentHash: sha256(envelope), envelope });
 }
 
-/** Whether the file has the content that the server has, after all. */
+/** Whether the file turns out to have the content that the server has. */
 export function isSynced({ state }: Run, { path, base }: UploadOperation, looked: Looked): boolean {
   const synced = state.synced.get(path);
   if (base === undefined || synced?.contentHash !== base || synced.plainHash !== looked.hash) return false;
@@ -44,9 +44,9 @@ export function recorded(
   return { operation, looked, upload: { ...upload, base } };
 }
 
-/** Sends what is ready, and records what became of it. */
+/** Uploads prepared contents, and records the results. */
 export async function send(run: Run, ready: Map<string, Ready>): Promise<void> {
-  await run.state.write(); // a lost answer is recognised after a kill, too
+  await run.state.write(); // a lost answer can be recognised even after a kill
   const unanswered = new Set(ready.keys());
   const uploads = Array.from(ready.values(), ({ upload }) => upload);
   run.hasActed = true;

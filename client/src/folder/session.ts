@@ -8,9 +8,9 @@ interface Marker {
 }
 
 /**
- * Holds folder and state together. The marker in the folder and the state have a stamp in common, which is renewed
- * before anything is done: a state or a folder from a backup, a copy of the folder, or one that something else has
- * synced meanwhile has another. Then nothing is known of it, and everything is merged by content.
+ * Ties a folder to its state. The marker in the folder and the state share a stamp, which is renewed before any change. A
+ * state or folder from a backup, a copy of the folder, or a folder that another program has synced has another stamp. Then
+ * the state is discarded, and everything is merged by content.
  */
 export class Session {
   private constructor(
@@ -20,7 +20,7 @@ export class Session {
     private readonly workspace: string,
   ) {}
 
-  /** @throws WrongFolder when what is there is not the folder that was synced, such as an empty mount point */
+  /** @throws WrongFolder when the folder is not the one that was synced, for example an empty mount point */
   static async open(disk: Disk, state: FolderState, random: Random, workspace: string): Promise<Session> {
     const session = new Session(disk, state, random, workspace);
     const marker = await session.marker();
@@ -38,18 +38,18 @@ export class Session {
       const folder = known?.folder ?? marker?.folder ?? session.word();
       await session.replaceMarker(folder, marker && textOf(marker));
     } else if (marker.stamp !== known.stamp) {
-      state.add({ t: 'stamp', ...marker, workspace }); // killed while it was renewed
+      state.add({ t: 'stamp', ...marker, workspace }); // killed during the renewal
       await state.sync();
     }
     return session;
   }
 
-  /** The name of this session, different in every copy of folder and state. */
+  /** The id of this session; no copy of folder and state has the same. */
   get stamp(): string {
     return this.state.identity?.stamp ?? '';
   }
 
-  /** @throws WrongFolder when the folder has been exchanged under our feet */
+  /** @throws WrongFolder when the folder was replaced meanwhile */
   async check(): Promise<void> {
     const marker = await this.marker();
     const known = this.state.identity;
@@ -57,7 +57,7 @@ export class Session {
       throw new WrongFolder('the folder was unmounted, exchanged or synced by another program: stopped');
   }
 
-  /** A new stamp: copies that were made until now are told apart from here on. Durable at once. */
+  /** Sets a new stamp, so that earlier copies can be told apart from now on. Durable at once. */
   async renew(): Promise<void> {
     const known = this.state.identity;
     if (known) await this.replaceMarker(known.folder, textOf(known));

@@ -1,19 +1,19 @@
 import type { Stat } from './ports.js';
 
 const SECOND_NS = 1_000_000_000n;
-/** Clocks of file systems that count finely follow the system's ticks, at most some 16 ms. */
+/** File systems with fine-grained times follow the system's ticks of at most about 16 ms. */
 const FINE_TICK_MS = 100;
-/** FAT counts in steps of two seconds. */
+/** FAT has a resolution of two seconds. */
 const COARSE_TICK_MS = 2_000;
 
-/** How long two writes of this file may leave the same time. A time in whole seconds may come from a disk that has no others. */
+/** How long two writes of this file may get the same time. Whole seconds may come from a disk with a coarse clock. */
 export function tickOf({ mtimeNs, ctimeNs }: Stat): number {
   return mtimeNs % SECOND_NS === 0n && ctimeNs % SECOND_NS === 0n ? COARSE_TICK_MS : FINE_TICK_MS;
 }
 
 /**
- * Whether an equal stat proves from now on that the content is the one that was looked at: a later write leaves
- * another time. Not while the last write is within a tick of the clock.
+ * Whether an equal stat proves from now on that the content is the one that was read, because a later write gets another
+ * time. False while the last write is within a tick of the clock.
  */
 export function isProof(stat: Stat, lookedAtMs: number): boolean {
   const tick = tickOf(stat);
@@ -21,7 +21,7 @@ export function isProof(stat: Stat, lookedAtMs: number): boolean {
   return isFar(stat.ctimeNs) && isFar(stat.mtimeNs);
 }
 
-/** Size and mtime are not enough: a file that was moved into the place of another keeps its own. */
+/** Compares more than size and mtime: a file that replaces another by a rename keeps its own mtime. */
 export function isSameStat(a: Stat, b: Stat): boolean {
   return (
     a.kind === b.kind &&

@@ -8,12 +8,12 @@ export type OddRow = readonly [string, string];
 /** [mtimeNs, ctimeNs, ino] */
 type StatRow = readonly [string, string, string];
 
-/** What the journal of a folder consists of. */
+/** A line of a folder's journal. */
 export type StateRecord =
-  /** Which folder, vault and session this is the state of. `next`: the stamp that the marker may have already. */
+  /** Identifies folder, vault and session. `next`: a stamp that the marker may already have. */
   | { t: 'stamp'; folder: string; workspace: string; stamp: string; next?: string }
   | { t: 'pull'; cursor: number; set: RemoteRow[]; gone: string[]; odd: OddRow[]; oddGone: string[] }
-  /** A snapshot counts once its end is there. */
+  /** A snapshot is valid only with its `snapshot-end`. */
   | { t: 'snapshot' }
   | { t: 'page'; set: RemoteRow[]; odd: OddRow[] }
   | { t: 'snapshot-end'; cursor: number }
@@ -28,7 +28,7 @@ export type StateRecord =
       ahead?: true;
     }
   | { t: 'unsynced'; path: string }
-  /** This content is on its way to the server; perhaps it arrives and the answer does not. */
+  /** This content was sent to the server; it may arrive although its answer is lost. */
   | { t: 'sent'; path: string; plain: string; hash: string; size: number }
   | { t: 'forget' };
 

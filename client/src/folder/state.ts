@@ -11,7 +11,7 @@ import {
 } from './state-records.js';
 import type { RemoteEntry, SyncedEntry } from './trees.js';
 
-/** A content that this device has sent without knowing whether it arrived. */
+/** A content that was sent, but may not have arrived. */
 export interface Sent {
   readonly plainHash: string;
   readonly contentHash: string;
@@ -22,28 +22,28 @@ export interface Identity {
   readonly folder: string;
   readonly workspace: string;
   readonly stamp: string;
-  /** the stamp that the marker may have already */
+  /** a stamp that the marker may already have */
   readonly next?: string;
 }
 
-/** Attempts to send a path that are remembered. */
+/** Attempts that are remembered per path. */
 const MOST_SENT = 8;
 const COMPACT_ABOVE = 2_000;
 
 /**
- * What the device remembers of folder and server: a journal, and what it adds up to. Every record is written after the
- * fact that it states, so a state may be too old, never wrong.
+ * What the device knows of folder and server: a journal, and the state that it adds up to. Every record is written after
+ * the fact that it states, so a state may be outdated, but never wrong.
  */
 export class FolderState {
   identity: Identity | undefined;
-  /** The remote tree is that of the log up to here; undefined: it is not known, begin with the snapshot. */
+  /** The log position of the remote tree; undefined: unknown, start with the snapshot. */
   cursor: number | undefined;
   remote = new Map<string, RemoteEntry>();
-  /** what the server has and this device cannot name, by encrypted path */
+  /** files of the server that this device cannot name, by encrypted path */
   odd = new Map<string, string>();
   readonly synced = new Map<string, SyncedEntry>();
   readonly sent = new Map<string, Sent[]>();
-  /** paths whose synced state the log has not shown yet */
+  /** paths whose synced state has not appeared in the log yet */
   readonly ahead = new Set<string>();
   private snapshot: { remote: Map<string, RemoteEntry>; odd: Map<string, string> } | undefined;
 
@@ -53,7 +53,7 @@ export class FolderState {
     const { journal, records } = await Journal.open<StateRecord>(file);
     const state = new FolderState(journal);
     for (const record of records) state.apply(record);
-    state.snapshot = undefined; // one that has no end will not get it
+    state.snapshot = undefined; // an incomplete snapshot
     return state;
   }
 
@@ -70,7 +70,7 @@ export class FolderState {
     if (this.synced.has(path)) this.add({ t: 'unsynced', path });
   }
 
-  /** From here on nothing counts as deleted, and differing contents are kept twice. Durable at once. */
+  /** From now on nothing counts as deleted, and both of two differing contents are kept. Durable at once. */
   async forget(): Promise<void> {
     this.add({ t: 'forget' });
     await this.journal.sync();
@@ -84,7 +84,7 @@ export class FolderState {
     return this.journal.sync();
   }
 
-  /** Shortens the journal when most of it has been overtaken. */
+  /** Rewrites the journal when most of its records are outdated. */
   async compact(): Promise<void> {
     const live = this.remote.size / 1_000 + this.synced.size + this.sent.size;
     if (this.journal.length < COMPACT_ABOVE + 3 * live) return;

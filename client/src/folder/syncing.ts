@@ -12,13 +12,13 @@ import type { LocalTree } from './trees.js';
 
 const MOST_ROUNDS = 5;
 
-/** What is to be done, and the folder as it was when that was decided. */
+/** A plan, and the folder that it is based on. */
 export interface Planned {
   readonly local: LocalTree;
   readonly plan: Plan;
 }
 
-/** One sync: rounds until nothing is left to do. */
+/** One sync: runs rounds until nothing is left to do. */
 export class Syncing {
   private readonly confirmation: Confirmation;
   private readonly memory = new Memory();
@@ -41,7 +41,7 @@ export class Syncing {
       if (await this.round()) return;
   }
 
-  /** @returns whether nothing is left that another round could do */
+  /** @returns whether another round could not do more */
   private async round(): Promise<boolean> {
     const { parts, options, state, session, report, traits } = this;
     const { local, plan: made } = await this.planned(report);
@@ -70,19 +70,19 @@ export class Syncing {
       ...refused.map(({ path }) => ({ path, reason: 'one of many deletions at once: confirm them (--yes)' })),
     ];
     const all = operations.filter((operation) => !left.has(operation));
-    // The rules come first: what they leave out need not be fetched.
+    // Fetch new rules first: files that they exclude need not be fetched.
     const rules = all.filter(({ kind, path }) => path === IGNORE_FILE && kind === 'download');
     return rules.length > 0 ? rules : all;
   }
 
-  /** Once before anything is done: a state or folder that was copied until now is told apart from here on. */
+  /** Runs once, before the first change: earlier copies of state or folder can be told apart from then on. */
   private async renew(): Promise<void> {
     if (this.isRenewed) return;
     this.isRenewed = true;
     try {
       await this.session.renew();
     } catch (error) {
-      if (!(error instanceof DiskError)) throw error; // a full or read-only folder can still be sent, or be emptied
+      if (!(error instanceof DiskError)) throw error; // a full or read-only folder can still be uploaded, or be emptied
     }
   }
 }

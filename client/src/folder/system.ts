@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Clock, Random } from './ports.js';
 
-/** The time of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms) => setTimeout(ms),

@@ -1,6 +1,6 @@
 import type { DiskPath, Stat } from './ports.js';
 
-/** What the server's log says of a path. */
+/** The server's version of a path. */
 export interface RemoteEntry {
   readonly contentHash: string;
   readonly encryptedSize: number;
@@ -11,7 +11,7 @@ export interface RemoteEntry {
 export interface LocalFile {
   readonly diskPath: DiskPath;
   readonly stat: Stat;
-  /** SHA-256 of the content that had this `stat`, where it was needed */
+  /** SHA-256 of the content that had this `stat`, if it was read */
   readonly hash?: string;
 }
 
@@ -21,16 +21,16 @@ export interface SyncedEntry {
   readonly contentHash: string;
   readonly version: number;
   readonly size: number;
-  /** what the disk said when the content was known to be this; undefined when time stamps were too near to prove it */
+  /** the file's stat when the content was known to be this; undefined when it was too recent to prove that */
   readonly stat: Stat | undefined;
   /**
-   * The server has answered that it has this, but the log has not shown it yet. A server that was put back from a backup
-   * may have lost it, though it still knows the cursor.
+   * The server has confirmed this version, but the log has not shown it yet. A server restored from a backup may have lost
+   * it, although it knows the cursor.
    */
   readonly isAhead?: boolean;
 }
 
-/** One path that is left as it is, with a sentence that says why and what to do. */
+/** A path that is not synced, with a sentence that says why and what to do. */
 export interface HeldBack {
   readonly path: string;
   readonly reason: string;
@@ -38,9 +38,9 @@ export interface HeldBack {
 
 export interface LocalTree {
   readonly files: ReadonlyMap<string, LocalFile>;
-  /** directories by vault path, with the names that they have on the disk */
+  /** directories by vault path, with their spelling on the disk */
   readonly directories: ReadonlyMap<string, DiskPath>;
-  /** what is there but cannot be synced: it is neither an edit nor a deletion, and stands in the way */
+  /** entries that cannot be synced: neither an edit nor a deletion, and they block other files */
   readonly heldBack: ReadonlyMap<string, string>;
   /** directories that could not be read: nothing below them counts as deleted */
   readonly unreadable: ReadonlyMap<string, string>;
@@ -67,7 +67,7 @@ export function nameOf(path: string): string {
 export const joined = (directory: string, name: string): string =>
   directory === '' ? name : `${directory}/${name}`;
 
-/** Whether something is at or below one of these paths. */
+/** Whether a path is at or below one of these paths. */
 export function isWithin(path: string, places: { has(path: string): boolean }): boolean {
   return places.has(path) || places.has('') || parentsOf(path).some((parent) => places.has(parent));
 }

@@ -1,7 +1,7 @@
 import { foldKey, type Traits } from './names.js';
 import { type LocalTree, parentsOf } from './trees.js';
 
-/** Everything in the folder by what this disk takes its name for. */
+/** All entries of the folder, by the form that this disk compares. */
 export class Twins {
   private byKey: Map<string, string> | undefined;
 
@@ -10,7 +10,7 @@ export class Twins {
     private readonly traits: Traits,
   ) {}
 
-  /** What has another spelling and stands where this path, or a directory of it, would; outermost first. */
+  /** Entries with another spelling in the place of this path or of a directory above it, outermost first. */
   of(path: string): string[] {
     if (!this.traits.foldsCase && !this.traits.foldsUnicode) return [];
     const { files, directories, heldBack } = this.local;

@@ -3,7 +3,7 @@ import { sendLarge } from './large-uploads.js';
 import type { Run } from './run.js';
 import { prepared, type Ready, send, type UploadOperation } from './sending.js';
 
-/** Sends local contents, each over exactly the version that it was made from. */
+/** Uploads local contents, each as a replacement of exactly the version that it was made from. */
 export async function sendFiles(run: Run, operations: readonly UploadOperation[]): Promise<void> {
   const sizeOf = ({ local }: UploadOperation): number => local.stat.size;
   const { small, large } = bySize(operations, sizeOf, run.options.streamAbove);

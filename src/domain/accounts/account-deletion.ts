@@ -115,9 +115,8 @@ export class CancellationOutbox {
   }
 }
 
-/** What must be announced after an account is deleted. */
+/** The ids to announce after an account is deleted. */
 interface Gone {
-  /** Ids. */
   readonly workspaces: string[];
   readonly tokenIds: string[];
 }
@@ -177,7 +176,7 @@ export class AccountDeletion {
 }
 
 class DeleteAccountRequest {
-  /** The account's own email address, so that nobody deletes it by accident. */
+  /** The account's own email address, against accidental deletion. */
   @IsString({ message: 'confirm must be the email address of the account' })
   confirm: string;
 }

@@ -2,8 +2,8 @@ import { ofWorkspace, statement } from '../../platform/database/index.js';
 
 export const accountStatements = {
   /**
-   * The workspace $1 with what is in it. Counts of versions and attachments end above $2, or a page would cost as much as the
-   * workspace is large.
+   * The workspace $1 and its contents. Versions and attachments are counted up to $2 + 1, so that a page does not get slower with
+   * the size of the workspace.
    */
   workspace: ofWorkspace(
     'account.workspace',
@@ -17,7 +17,7 @@ export const accountStatements = {
      ) a WHERE w.id = $1 AND w.deleted_at IS NULL`,
   ),
 
-  /** Stores the ids under which the payment provider knows the user, if it does. */
+  /** Stores the ids of the user at the payment provider, if there are any. */
   oweCancellation: statement(
     'account.owe_cancellation',
     `INSERT INTO owed_cancellations (customer_id, subscription_id, since)
@@ -26,7 +26,7 @@ export const accountStatements = {
      WHERE u.id = $1 AND (customer_id IS NOT NULL OR provider_subscription_id IS NOT NULL)`,
   ),
 
-  /** Makes the account of the address $1, which counts as verified; without a row when there is one already. */
+  /** Creates an account with the address $1, which counts as verified; returns no row if the address has an account. */
   join: statement(
     'account.join',
     `WITH joined AS (

@@ -69,7 +69,7 @@ export class Accounts {
     return account;
   }
 
-  /** By a statement of its own: engines that distribute workspaces cannot join them with other tables. */
+  /** A separate statement: engines that distribute workspaces cannot join them with other tables. */
   private async withHeld<T extends ListedAccount>(accounts: readonly Unheld<T>[]): Promise<T[]> {
     const held = await this.database.run<Held & { userId: string }>(accountsStatements.held, [
       accounts.map(({ id }) => id),
@@ -79,13 +79,13 @@ export class Accounts {
   }
 }
 
-/** The most workspaces that are listed. */
+/** Workspaces listed per account, at most. */
 export const MOST_WORKSPACES = 100;
 
 /** Versions and attachments of a workspace are counted up to this number. */
 export const MOST_COUNTED = 1_000;
 
-/** A workspace with what is in it. */
+/** A workspace and its contents. */
 export interface WorkspaceContents {
   readonly id: string;
   readonly name: string;
@@ -93,7 +93,7 @@ export interface WorkspaceContents {
   readonly files: number;
   /** Bytes of all versions. */
   readonly documentBytes: number;
-  /** Above `MOST_COUNTED`, one more than it; so are `assets`. */
+  /** At most `MOST_COUNTED` + 1, which stands for more; `assets` too. */
   readonly versions: number;
   readonly assets: number;
   /** Bytes of the counted attachments. */
@@ -103,7 +103,7 @@ export interface WorkspaceContents {
   readonly changedAt: Date | null;
 }
 
-/** What the workspaces of an account contain. */
+/** Reads the contents of an account's workspaces. */
 @Injectable()
 export class ContentsOfWorkspaces {
   constructor(

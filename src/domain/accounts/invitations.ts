@@ -20,8 +20,8 @@ export interface InvitationOfLink {
 type Find = (token: string) => Promise<InvitationOfLink | undefined>;
 
 /**
- * The links of invitations, and the mails that carry them. A queued mail has the id that its link is derived from, which is worth
- * nothing without the service's secret.
+ * The links of invitations, and the mails that carry them. A queued mail stores the id that its link is derived from, which is
+ * useless without the service's secret.
  */
 @Injectable()
 export class InvitationMails {
@@ -42,12 +42,12 @@ export class InvitationMails {
     return { id, token, link: this.linkOf(token) };
   }
 
-  /** Queues the mail of an invitation in the transaction that makes it. Does nothing where the service cannot send mail. */
+  /** Queues the mail of an invitation in the transaction that creates it. Does nothing where the service cannot send mail. */
   async queue(id: string, email: string, tx: Tx): Promise<void> {
     await this.mail.queue({ template: 'invitation', to: email, parameters: { id } }, tx);
   }
 
-  /** @param find looks an invitation up: the mail of one that is used, revoked, replaced or over is not sent */
+  /** @param find returns the open invitation of a token: no mail is sent for one that is used, revoked, replaced or expired */
   whenSending(find: Find): void {
     this.mail.prepare('invitation', (queued) => this.prepare(queued, find));
   }
@@ -74,7 +74,7 @@ const VALID_MS = 7 * 24 * 60 * 60_000;
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** An invitation that was not accepted yet. */
+/** An invitation that has not been accepted yet. */
 export type OpenInvitation = Readonly<Pick<Invitation, 'email' | 'createdAt' | 'expiresAt'>>;
 
 /** A new invitation. The link is a secret: the database has a hash of its token. */
@@ -86,7 +86,7 @@ export interface NewInvitation {
   readonly isMailed: boolean;
 }
 
-/** The account to make, with the hash of its password. */
+/** The account to create, with the hash of its password. */
 export interface Invitee {
   readonly name: string;
   readonly passwordHash: string;
@@ -95,7 +95,7 @@ export interface Invitee {
 /** `unknown`: the link was used, replaced or revoked, or has expired. `taken`: the address has an account by now. */
 export type InvitationFault = 'unknown' | 'taken';
 
-/** Invitations make accounts while sign-up is closed: a link for one address, for one use, for seven days. */
+/** Invitations create accounts while sign-up is closed: a link for one address, for one use, for seven days. */
 @Injectable()
 export class Invitations {
   constructor(
@@ -110,7 +110,7 @@ export class Invitations {
   }
 
   /**
-   * Replaces an earlier invitation of the address. Mails the link where the service can send mail, but returns it all the same.
+   * Replaces an earlier invitation of the address. Mails the link where the service can send mail, and returns it in any case.
    * @throws BadRequest for an invalid address, Conflict when it has an account
    */
   async invite(address: string, by: Acting): Promise<NewInvitation> {
@@ -127,7 +127,7 @@ export class Invitations {
     return { email, link, expiresAt, isMailed: this.mails.areOn };
   }
 
-  /** The address as it would be invited. @throws BadRequest, Conflict as `invite` */
+  /** The address in lower case, if it can be invited. @throws BadRequest, Conflict as `invite` */
   async invitable(address: string): Promise<string> {
     if (!isEmailAddress(address)) throw new BadRequest(`email ${EMAIL_RULE}`);
     const email = address.toLowerCase();
@@ -161,7 +161,7 @@ export class Invitations {
     return TOKEN.test(token) ? (await this.find(token))?.email : undefined;
   }
 
-  /** Uses the link up and makes the account, atomically; the address counts as verified. */
+  /** Uses up the link and creates the account, atomically; the address counts as verified. */
   accept(
     token: string,
     { name, passwordHash }: Invitee,
@@ -172,7 +172,7 @@ export class Invitations {
       const invitations = tx.manager.getRepository(Invitation);
       const link = behind(token, now);
       const used = await invitations.findOneBy(link);
-      // Of requests with the same link, the first one deletes the row, on any number of instances.
+      // Among requests with the same link, only the first deletes the row, on any number of instances.
       if (!used || (await invitations.delete(link)).affected === 0) return 'unknown';
       const { email } = used;
       const values = [email, name, passwordHash, now];

@@ -33,7 +33,7 @@ async function* encode(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
 }
 
 interface Text {
-  /** Of the envelope, in bytes. */
+  /** The size of the envelope, in bytes. */
   readonly size: number;
   readonly base64: Readable | string;
 }

@@ -242,8 +242,8 @@ export class AssetUploads {
 type NewAsset = [string, string, string | null, string, number, string, Buffer | null, Date];
 
 /**
- * As `assetStatements.create`, for a node: the engine would compute an INSERT from another part of a statement on the coordinator,
- * and ask all nodes for it.
+ * `assetStatements.create` in steps, for a node: the engine would compute an INSERT that depends on another part of the statement
+ * on the coordinator, and query all nodes for it.
  */
 async function insertInSteps(tx: Tx, asset: NewAsset): Promise<boolean> {
   const [workspaceId, token, key, blobId, size, sha256, bytes, now] = asset;

@@ -44,7 +44,7 @@ import {
 
 interface AssetWire {
   encryptedFilename: string;
-  /** Of the envelope. */
+  /** The size of the envelope. */
   sizeBytes: number;
   /** Epoch milliseconds. */
   uploadedAt: number;
@@ -185,10 +185,7 @@ export const ASSETS_DOCS = {
   },
 } as const;
 
-/**
- * class-validator checks the last decorator of a property first, so the type check is the one closest to the
- * property.
- */
+/** class-validator checks the last decorator of a property first, so the type check is the one closest to the property. */
 
 class RenameAssetRequest {
   @Matches(NEW_ASSET_TOKEN, { message: `newEncryptedFilename ${NEW_ASSET_TOKEN_RULE}` })
@@ -300,7 +297,7 @@ export class AssetsController {
     return { results: deletedAssetsWire(tokens, await this.assets.delete(workspace.id, tokens)) };
   }
 
-  /** The service has no local file system of the user's; clients that have one offer the same route. */
+  /** The service has no access to the user's file system; clients that have it offer the same route. */
   @Post('import')
   @OpenWhenReadOnly('always refused')
   @Scopes(...SCOPES)

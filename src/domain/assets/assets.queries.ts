@@ -27,8 +27,7 @@ export const assetStatements = {
   ),
 
   /**
-   * What blocks an upload: the token that the key was used for, unless that was before $4, and an existing asset with
-   * this token.
+   * What blocks an upload: the token that the key was used for, unless that was before $4, and an existing asset with this token.
    */
   uploadState: statement(
     'assets.upload_state',
@@ -66,13 +65,13 @@ export const assetStatements = {
      RETURNING token`,
   ),
 
-  /** A step of `create` where it is done in steps. */
+  /** The step of `create` that counts the revision, where `create` is done in steps. */
   reviseOnNode: statement(
     'assets.revise_on_node',
     'UPDATE {workspaces} SET assets_revision = assets_revision + 1 WHERE id = $1 RETURNING assets_revision AS revision',
   ),
 
-  /** Those of the tokens that exist. */
+  /** The tokens among $2 that exist. */
   present: ofWorkspace(
     'assets.present',
     `SELECT token FROM {assets} WHERE workspace_id = $1 AND token = ANY ($2::text[])`,

@@ -18,7 +18,7 @@ const TOP = { uploadedAt: 'infinity', revision: Number.MAX_SAFE_INTEGER };
 
 export interface ListedAsset {
   readonly token: string;
-  /** Of the envelope. */
+  /** The size of the envelope, in bytes. */
   readonly size: number;
   readonly uploadedAt: Date;
   /** The workspace's count of asset commits at the time of the upload; orders uploads of the same millisecond. */
@@ -44,10 +44,7 @@ export class Assets {
     private readonly log: Log,
   ) {}
 
-  /**
-   * Lists newest first, page by page. Each page is consistent, the whole list is not. @throws NotFound, also
-   * mid-stream
-   */
+  /** Lists newest first, page by page. Each page is consistent, the whole list is not. @throws NotFound, also mid-stream */
   async *list(workspaceId: string): AsyncGenerator<ListedAsset[], void> {
     for (let after: ListedAsset | typeof TOP | undefined = TOP; after !== undefined;) {
       const values = [workspaceId, after.uploadedAt, after.revision, PAGE];
@@ -66,10 +63,7 @@ export class Assets {
     return blob;
   }
 
-  /**
-   * Blob, size, time and accounting stay the same; a rename to the same token does nothing. @throws NotFound,
-   * Conflict
-   */
+  /** Blob, size, time and accounting stay the same; a rename to the same token does nothing. @throws NotFound, Conflict */
   async rename(workspaceId: string, token: string, newToken: string): Promise<void> {
     await this.database.workspaceTransaction(workspaceId, async (tx) => {
       await lockWorkspace(tx, workspaceId);
@@ -85,10 +79,7 @@ export class Assets {
     if (token !== newToken) this.announce(workspaceId);
   }
 
-  /**
-   * Removes the existing assets among the tokens and returns their tokens; the blob store objects are removed
-   * afterwards.
-   */
+  /** Removes the existing assets among the tokens and returns their tokens; the blob store objects are removed afterwards. */
   async delete(workspaceId: string, tokens: readonly string[]): Promise<Set<string>> {
     if (tokens.length === 0) return new Set();
     const removed = await this.database.sharedTransaction(

@@ -62,10 +62,7 @@ export class StorageQuota {
     return { usedBytes, addonBytes, locked, plan, quotaBytes: this.bytesOf(plan) + addonBytes };
   }
 
-  /**
-   * The allowance of the plan, without the add-on. Call it before a transaction, because it uses a connection of its
-   * own.
-   */
+  /** The allowance of the plan, without the add-on. Call it before a transaction, because it uses a connection of its own. */
   async allowance(userId: string): Promise<number> {
     return this.bytesOf(await this.plan(userId));
   }
@@ -118,12 +115,12 @@ export class StorageQuota {
   }
 }
 
-/** Gives back what assets took that are removed in the same transaction, after their rows: their workspace is locked first. */
+/** Releases the bytes of assets removed in this transaction. Call it after that: the workspace is locked before the account. */
 export async function release(tx: Tx, userId: string, bytes: number): Promise<void> {
   await tx.manager.getRepository(StorageAccount).decrement({ userId }, 'usedBytes', bytes);
 }
 
-/** Locks an account, which it creates if necessary. */
+/** Locks an account's row; creates it if necessary. */
 async function lockAccount(tx: Tx, userId: string): Promise<Account> {
   const accounts = tx.manager.getRepository(StorageAccount);
   await accounts.createQueryBuilder().insert().values({ userId }).orIgnore().execute();

@@ -160,7 +160,7 @@ const MAX_ENVELOPE_BYTES = 25 * MIB + MIN_ENVELOPE_BYTES;
 /** The largest envelope in base64, plus the size limit of any other JSON body for the rest. */
 export const UPLOAD_BODY_LIMIT = Math.ceil(MAX_ENVELOPE_BYTES / 3) * 4 + MIB;
 
-/** One byte too many needs no more base64 than none; beyond that, the body is longer than any valid upload. */
+/** An envelope one byte too large is as long in base64 as the largest valid one; a larger one makes the body too long. */
 const SAME_LENGTH = 1;
 
 /**
@@ -200,10 +200,7 @@ export class UploadBody {
     return encryptedFilename === undefined ? undefined : tokenOf(encryptedFilename);
   }
 
-  /**
-   * The bytes of the envelope, to be read once, after `open`. They end without an error only if the whole body is
-   * valid.
-   */
+  /** The bytes of the envelope, to be read once, after `open`. They end without an error only if the whole body is valid. */
   envelope(): AsyncIterable<Buffer> {
     return this.decoded;
   }

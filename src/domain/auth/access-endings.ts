@@ -10,16 +10,16 @@ import { revokeLinks } from './mail-links.js';
 import { Passkey } from './passkeys/index.js';
 import { TOKEN_REVOKED } from './pat-verifier.js';
 
-/** What becomes of credentials: `asked` ends them if the user wishes so. */
+/** What an event does to credentials; `asked` ends them if the user asks for it. */
 type Fate = 'ends' | 'stays' | 'asked';
 
-/** What happens to the session of the request: `renewed` continues under a new id, so that its JWTs end. */
+/** What happens to the session of the request; `renewed` continues it under a new id, which invalidates its JWTs. */
 type OwnFate = 'ends' | 'stays' | 'renewed';
 
 interface Effects {
   readonly ownSession: OwnFate;
   readonly otherSessions: Fate;
-  /** Links in mails that have not been used; those that only confirm an address may stay. */
+  /** Unused links in mails; `but-verification` keeps those that confirm an address. */
   readonly links: 'ends' | 'stays' | 'but-verification';
   readonly accessTokens: Fate;
   readonly passkeys: Fate;
@@ -45,21 +45,21 @@ const ALL_SESSIONS: Effects = {
 };
 
 /**
- * What ends when something happens to an account: docs/guide/security-model.md shows this table, and a test tries every cell. JWTs,
- * sockets, one-time tokens and key sessions are not in it: they end with the session or the access token that they came from.
- * Sign-ins that wait for a code end with the other sessions.
+ * What each event ends. docs/guide/security-model.md shows this table, and a test checks every cell. JWTs, sockets, one-time
+ * tokens and key sessions are not listed: they end with the session or the access token they came from. Sign-ins that wait for
+ * a code end with the other sessions.
  */
 export const ENDINGS = {
-  /** By the owner, who knows the current password. */
+  /** The owner changed it with the current password. */
   'password-changed': {
     ...ALL_SESSIONS,
     ownSession: 'renewed',
     accessTokens: 'asked',
   },
-  /** By a link in a mail, for an address that was confirmed before. */
+  /** A link in a mail reset it, for an address that was confirmed before. */
   'password-reset': { ...ALL_SESSIONS, accessTokens: 'asked' },
   'password-reset-by-operator': ALL_SESSIONS,
-  /** By somebody who did not show that the account's password is theirs: whoever made the account may be somebody else. */
+  /** The first proof of the address, without the account's password: a stranger may have created the account. */
   'first-proof': {
     ...ALL_SESSIONS,
     links: 'ends',
@@ -76,23 +76,23 @@ export const ENDINGS = {
 
 export type Ending = keyof typeof ENDINGS;
 
-/** A session that is acting, or the wish to revoke access tokens where the table says `asked`. */
+/** The acting session, and whether to revoke access tokens where the table says `asked`. */
 interface Circumstances {
-  /** The session of the request; without one, every session is another one. */
+  /** The session of the request; without one, all sessions count as others. */
   readonly ownSession?: string | null;
-  /** A new token for a session that is renewed; without one it keeps its token. */
+  /** A new token for a renewed session; without one it keeps its token. */
   readonly newSessionToken?: string | null;
   readonly revokesAccessTokens?: boolean;
 }
 
 export interface Ended {
-  /** How many sessions had not expired. */
+  /** The number of ended sessions that had not expired. */
   readonly sessions: number;
   /** The ids of the revoked access tokens. */
   readonly accessTokens: readonly string[];
 }
 
-/** Ends what `ENDINGS` says when something happens to an account. */
+/** Ends the credentials that `ENDINGS` lists for an event. */
 @Injectable()
 export class AccessEndings {
   constructor(
@@ -100,7 +100,7 @@ export class AccessEndings {
     private readonly bus: EventBus,
   ) {}
 
-  /** In the transaction of the change. The caller holds the user's lock, and calls `announce` after the commit. */
+  /** Runs in the transaction of the change. The caller holds the user's lock and calls `announce` after the commit. */
   async end(
     tx: Tx,
     userId: string,
@@ -126,13 +126,13 @@ export class AccessEndings {
     return { sessions, accessTokens: revoked.map(({ id }) => id) };
   }
 
-  /** Ends what somebody may have begun in a session that ends: links to another address, and sign-ins that wait for a code. */
+  /** Ends what an ended session may have started: sign-ins that wait for a code, and links that do not confirm an address. */
   async endUnfinished(tx: Tx, userId: string): Promise<void> {
     await revokeLinks(tx, userId, this.clock.now(), 'verify-email');
     await endPendingSignIns(tx.manager.getRepository(AuthVerification), userId);
   }
 
-  /** Has every instance close the sockets of revoked access tokens; those of ended sessions close by themselves. */
+  /** Makes every instance close the sockets of revoked access tokens; sockets of ended sessions close without this. */
   announce({ accessTokens }: Ended): void {
     for (const key of accessTokens) this.bus.publish({ topic: TOKEN_REVOKED, key });
   }
@@ -144,7 +144,7 @@ export class AccessEndings {
   }
 }
 
-/** Gives a session another id, and another token unless it is null. */
+/** Gives a session a new id, and a new token unless `token` is null. */
 async function renewSession(
   { manager }: Tx,
   session: { userId: string; id: string },

@@ -27,7 +27,7 @@ export const isEmailAddress = (text: string): boolean => EMAIL.test(text);
 /** The rule as a validator for a body field. */
 export const IsEmailAddress = (): PropertyDecorator => Matches(EMAIL, { message: `$property ${EMAIL_RULE}` });
 
-/** An address that an account may have, also one older than the rule above. */
+/** Whether an account may have the address; also accepts addresses older than the rule above. */
 export const isMailable = (text: string): boolean =>
   text.length <= MAX_EMAIL && /^[^\s@\p{Cc}<>]+@[^\s@\p{Cc}<>]+$/u.test(text);
 
@@ -41,14 +41,17 @@ interface Fields {
 
 export const MAX_IMAGE_LENGTH = 2_048;
 
-/** Visible ASCII: the parser of URLs would overlook white space. */
+/** Visible ASCII only: the URL parser ignores white space. */
 const IMAGE = /^https:\/\/[\x21-\x7e]+$/i;
 
 /** Clients may show it as a picture or follow it as a link. */
 const isImage = (image: string): boolean =>
   image.length <= MAX_IMAGE_LENGTH && IMAGE.test(image) && URL.canParse(image);
 
-/** The library does not limit addresses, accepts any type as a name or an image, and would store an object as its JSON. */
+/**
+ * Validates the fields and normalizes the name. The library does not limit addresses, accepts any type as a name or an image, and
+ * would store an object as JSON. @throws APIError
+ */
 export function fit({ email, name, image = null }: Fields): Promise<{ data: { name?: string } }> {
   if (image !== null && !(typeof image === 'string' && isImage(image)))
     throw new APIError('BAD_REQUEST', {

@@ -11,7 +11,7 @@ import { SecondFactor } from './factors/index.js';
 import { Passkey } from './passkeys/index.js';
 
 /**
- * Users whom the operator has promoted (`users.promoted_at`). The admin page asks on each request, so a demotion or a
+ * Users whom the operator has promoted (`users.promoted_at`). The admin page checks this on each request, so a demotion or a
  * suspension takes effect with the next request on every instance.
  */
 @Injectable()
@@ -39,8 +39,8 @@ export class Administrators {
   }
 
   /**
-   * Whether a session may open the admin page: its user is promoted, not suspended, and has a second factor that was given in it.
-   * A passkey does not make the password insufficient, and a session may be older than the factor: a password alone must not do.
+   * Whether a session may open the admin page: its user is promoted, not suspended, and gave a second factor in this session.
+   * That the account has one is not enough: the session may predate it, and beside a passkey the password alone still signs in.
    */
   async isAdmitted({ userId, id }: Pick<BrowserSession, 'userId' | 'id'>): Promise<boolean> {
     const hasGivenFactor = await this.sessions.existsBy({ id, userId, factorAt: Not(IsNull()) });
@@ -76,8 +76,8 @@ export class Administrators {
 export const USER_SUSPENDED = 'user-suspended';
 
 /**
- * Suspends and resumes accounts (`users.suspended_at`). Every request reads the column together with its user's other data, so a
- * suspension applies on every instance from its commit on. Open sockets learn of it over the bus, and are checked every 3 s.
+ * Suspends and resumes accounts (`users.suspended_at`). Every request reads the column with its user's other data, so a
+ * suspension applies on every instance once committed. Open sockets are notified over the event bus, and rechecked every 3 s.
  */
 @Injectable()
 export class Suspensions {

@@ -14,7 +14,7 @@ import {
 } from 'typeorm';
 import type { Scope } from '../../access/index.js';
 
-/** A personal access token. The service does not know the token itself. */
+/** A personal access token. Only its hash is stored. */
 @Entity('access_tokens')
 export class AccessToken {
   /** UUIDv7: descending is newest first. */
@@ -27,7 +27,7 @@ export class AccessToken {
   @Column('text')
   name: string;
 
-  /** SHA-256. Read only where it is named. */
+  /** SHA-256; loaded only when a query selects it explicitly. */
   @Column('bytea', { select: false })
   tokenHash: Buffer;
 
@@ -66,7 +66,7 @@ export class AuthAccount {
   @Column('uuid')
   userId: string;
 
-  /** The subject at the provider; the id of the user beside a password. */
+  /** The subject at the provider, or the user's id for a password. */
   @Column('text')
   accountId: string;
 
@@ -103,13 +103,13 @@ export class AuthAccount {
   updatedAt: Date;
 }
 
-/** The row that has the password of a user. */
+/** Selects the row with a user's password. */
 export const credentialOf = (userId: string): { userId: string; providerId: string } => ({
   userId,
   providerId: 'credential',
 });
 
-/** The links of a user to providers of single sign-on, also to one that was configured earlier. */
+/** Selects a user's links to single sign-on providers, including formerly configured ones. */
 export const linkOf = (userId: string): FindOptionsWhere<AuthAccount> => ({
   userId,
   providerId: Like('oidc:%'),
@@ -131,7 +131,7 @@ export async function passwordHashOf(
   return found?.password ?? undefined;
 }
 
-/** A session of a user, in a browser or an app. A trigger notes the id of one that ends, or gets another id, in `ended_sessions`. */
+/** A session in a browser or an app. When it ends or its id changes, a trigger inserts the old id into `ended_sessions`. */
 @Entity('auth_sessions')
 export class AuthSession {
   @PrimaryGeneratedColumn('uuid')
@@ -140,7 +140,7 @@ export class AuthSession {
   @Column('uuid')
   userId: string;
 
-  /** A secret: it must not leave the service, and is read only where it is named. */
+  /** A secret: it must not leave the service; loaded only when a query selects it explicitly. */
   @Column('text', { select: false })
   token: string;
 
@@ -164,13 +164,13 @@ export class AuthSession {
   @Column('timestamptz', { nullable: true })
   confirmedAt: Date | null;
 
-  /** When a code or a passkey was; null for a session that knows only a password. */
+  /** When a code or a passkey was last given in it; null if none was. */
   @Column('timestamptz', { nullable: true })
   factorAt: Date | null;
 }
 
 /**
- * Something that has begun and waits: a one-time token, a sign-in that waits for its code (`2fa-…`) or one that continues at the
+ * A pending verification: an unused one-time token, a sign-in that waits for its code (`2fa-…`) or one that continues at the
  * provider (`single-sign-on:…`).
  */
 @Entity('auth_verifications')
@@ -194,7 +194,7 @@ export class AuthVerification {
   updatedAt: Date;
 }
 
-/** A session that has ended and whose JWTs may not have expired yet. */
+/** An ended session whose JWTs may not have expired yet. */
 @Entity('ended_sessions')
 export class EndedSession {
   @PrimaryColumn('uuid')
@@ -204,14 +204,14 @@ export class EndedSession {
   endedAt: Date;
 }
 
-/** An invitation that was not accepted yet. The service does not know the token of its link. */
+/** An open invitation. Only the hash of its link's token is stored. */
 @Entity('invitations')
 export class Invitation {
   /** In lower case. */
   @PrimaryColumn('text')
   email: string;
 
-  /** SHA-256. Read only where it is named. */
+  /** SHA-256; loaded only when a query selects it explicitly. */
   @Column('bytea', { select: false })
   tokenHash: Buffer;
 
@@ -237,7 +237,7 @@ export class KnownNetwork {
 
 export type LinkPurpose = 'reset-password' | 'verify-email' | 'change-email';
 
-/** The newest link of a user for a purpose. The service does not know the token itself. */
+/** The newest link of a user for a purpose. Only the hash of its token is stored. */
 @Entity('mail_links')
 export class MailLink {
   @PrimaryColumn('uuid')
@@ -319,7 +319,7 @@ export class UserEntity {
   @Column('timestamptz', { nullable: true })
   suspendedAt: Date | null;
 
-  /** Whether there is a `SecondFactor` that is verified; the identity library reads it. */
+  /** Whether the user has a verified `SecondFactor`; the identity library reads it. */
   @Column('boolean', { default: false })
   twoFactorEnabled: boolean;
 
@@ -328,13 +328,14 @@ export class UserEntity {
   promotedAt: Date | null;
 }
 
-/** The address of a user who is not suspended. */
+/** The address of a user; undefined if there is none, or the user is suspended. */
 export async function addressOf(users: Repository<UserEntity>, id: string): Promise<string | undefined> {
   return (await users.findOneBy({ id, suspendedAt: IsNull() }))?.email;
 }
 
 /**
- * Creates a user whose address counts as confirmed: somebody other than its owner has vouched for it. @param email in lower case
+ * Creates a user whose address counts as confirmed: an operator, an invitation or a provider vouches for it.
+ * @param email in lower case
  * @returns the id; undefined when the address has an account
  */
 export async function createUser(
@@ -347,14 +348,14 @@ export async function createUser(
   return added?.id;
 }
 
-/** The recent wrong passwords, codes or mails of one kind for one account. */
+/** The recent attempts of one kind for one account: wrong passwords, wrong codes or requested mails. */
 @Entity('wrong_passwords')
 export class WrongPassword {
-  /** SHA-256 of what is counted. */
+  /** SHA-256 of the kind and the account. */
   @PrimaryColumn('bytea')
   key: Buffer;
 
-  /** The newest first. */
+  /** Newest first. */
   @Column('timestamptz', { array: true })
   triedAt: Date[];
 

@@ -1,18 +1,18 @@
 import { statement } from '../../platform/database/index.js';
 
-/** Forgets the one-time tokens of sessions in `ended`: the value of one is the token of the session that it opens. */
+/** Deletes the one-time tokens of the sessions in `ended`: the value of a one-time token is the token of its session. */
 const FORGET_ONE_TIME_TOKENS = `
   DELETE FROM auth_verifications WHERE identifier LIKE 'one-time-token:%' AND value IN (SELECT token FROM ended)`;
 
 export const userStatements = {
-  /** Changes nothing when somebody else has taken the address meanwhile. */
+  /** Changes nothing if another user has taken the address meanwhile. */
   changeAddress: statement(
     'users.change_address',
     `UPDATE users SET email = $2, email_verified = true, updated_at = $3
      WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users WHERE email = $2) RETURNING id`,
   ),
 
-  /** The existing users among the ids $1. Each socket asks as it opens: with 2,000, a repository takes 13 MiB more (measured). */
+  /** The existing users among the ids $1. Run by each socket that opens: a repository takes 13 MiB more for 2,000 (measured). */
   among: statement(
     'auth.users_among',
     'SELECT id, suspended_at IS NOT NULL AS "isSuspended" FROM users WHERE id = ANY ($1)',
@@ -52,7 +52,7 @@ export const sessionStatements = {
   ),
 
   /**
-   * Keeps the session $2 and $3 - 1 others. Expired sessions are deleted first, then those renewed longest ago (a session in use is
+   * Keeps the session $2 and $3 - 1 others. Deletes expired sessions first, then those renewed longest ago (a session in use is
    * renewed once a day).
    */
   endSurplus: statement(
@@ -68,7 +68,7 @@ export const sessionStatements = {
      ${FORGET_ONE_TIME_TOKENS}`,
   ),
 
-  /** Skips rows that another such statement is deleting: two that wait for each other's rows would deadlock. */
+  /** Skips rows that a concurrent statement of this kind deletes: waiting for each other's rows would deadlock. */
   forgetSurplusTokens: statement(
     'session_cap.forget_surplus',
     `WITH surplus AS MATERIALIZED (
@@ -80,7 +80,7 @@ export const sessionStatements = {
      DELETE FROM auth_verifications WHERE id IN (SELECT id FROM held)`,
   ),
 
-  /** Whether the password with which a session began is still that of its user. */
+  /** Returns a row if a hash of the password that the session began with ($2) is still that of its user. */
   proven: statement(
     'sign_in_passwords.proven',
     `SELECT u.two_factor_enabled AS "needsFactor" FROM auth_sessions s JOIN users u ON u.id = s.user_id
@@ -89,8 +89,8 @@ export const sessionStatements = {
   ),
 
   /**
-   * The last half minute is read again: after a crash, a server gives out once more the ids of transactions that had written
-   * nothing to disk. As one text: the driver takes ten times as long to parse an array.
+   * Reads the last 30 seconds again: after a crash, the server may reuse ids of transactions that had written nothing to disk.
+   * Returns the ids as one text: the driver takes ten times as long to parse an array.
    */
   endedSince: statement(
     'auth.ended_sessions',
@@ -102,7 +102,7 @@ export const sessionStatements = {
 };
 
 export const factorStatements = {
-  /** Replaces a set-up that was not finished; returns no row when a factor is on. */
+  /** Replaces an unfinished set-up; returns no row if the factor is on. */
   begin: statement(
     'factors.begin',
     `INSERT INTO auth_two_factors AS f (user_id, secret, created_at) VALUES ($1, $2, $3)
@@ -127,7 +127,7 @@ export const factorStatements = {
 };
 
 export const linkedAccountStatements = {
-  /** Somebody else may have linked the same subject since it was looked for. */
+  /** Returns no row if a concurrent request has linked the subject. */
   link: statement(
     'linked_accounts.link',
     `INSERT INTO auth_accounts (user_id, account_id, provider_id, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
@@ -137,8 +137,8 @@ export const linkedAccountStatements = {
 
 export const mailLinkStatements = {
   /**
-   * Stores a link, or extends it when its mail ($7) is sent again. Returns no row when the link has been used, or replaced by one
-   * that was requested later, or when its mail was forgotten: the lock waits for `forgetQueued`, or has it wait.
+   * Stores a link, or extends it when its mail ($7) is sent again. Returns no row if the link has been used, if a link requested
+   * later has replaced it, or if its mail was deleted: the row lock makes this and `revokeLinks` wait for each other.
    */
   issue: statement(
     'mail_links.issue',
@@ -167,8 +167,8 @@ export const mailLinkStatements = {
 
 export const knownNetworkStatements = {
   /**
-   * Whether the user has signed in before, and whether from this network. An account that is older than any network is kept has
-   * been signed in to, also when no network of it is known any more.
+   * Whether the user has signed in before, and whether from this network. An account older than $3, since when networks are kept,
+   * counts as signed in before, even without a known network.
    */
   known: statement(
     'known_networks.known',
@@ -177,7 +177,7 @@ export const knownNetworkStatements = {
      WHERE u.id = $1 GROUP BY u.id`,
   ),
 
-  /** Removes all but this network and the $4 - 1 newest others. */
+  /** Records this network, and deletes all others but the $4 - 1 newest. */
   note: statement(
     'known_networks.note',
     `WITH noted AS (
@@ -193,7 +193,7 @@ export const knownNetworkStatements = {
 
 export const wrongPasswordStatements = {
   /**
-   * Counts an attempt, or returns no row if there are too many within the period. Keeps one attempt above the limit, as one
+   * Counts an attempt; returns no row if the limit is reached within the period. Keeps one attempt beyond the limit, because one
    * may be undone. $4: count it in any case; $5: the limit.
    */
   add: statement(
@@ -205,14 +205,14 @@ export const wrongPasswordStatements = {
      RETURNING true AS "isCounted"`,
   ),
 
-  /** Returns a row if somebody has signed in to the account $1 from the network $2 since $3. */
+  /** Returns a row if the account $1 was signed in to from the network $2 since $3. */
   isKnown: statement(
     'wrong_passwords.is_known',
     `SELECT 1 FROM users u JOIN known_networks k ON k.user_id = u.id
      WHERE u.email = $1 AND k.network = $2 AND k.last_seen_at > $3`,
   ),
 
-  /** Removes one of the attempts that were counted at this moment. */
+  /** Removes one of the attempts counted at the time $2. */
   takeBack: statement(
     'wrong_passwords.take_back',
     `UPDATE wrong_passwords SET tried_at =

@@ -57,8 +57,8 @@ export class Authenticator extends BearerAuthenticator {
   }
 
   /**
-   * For what outlives a session: looks the session of a JWT up, because this instance may not have heard of its end.
-   * @param tx of the change: the session then lives until that commits
+   * For changes that outlive a session: reads a JWT's session from the database, as this instance may not know its end yet.
+   * @param tx the transaction of the change: the session lives until it commits
    * @throws SessionEnded
    */
   async requireSession(
@@ -76,13 +76,13 @@ export class Authenticator extends BearerAuthenticator {
     return expiresAt !== null && expiresAt <= this.clock.now();
   }
 
-  /** @throws SessionEnded if this instance has heard of it; costs no statement */
+  /** @throws SessionEnded if this instance knows that the session has ended; runs no statement */
   refuseEnded(principal: Principal): void {
     if (this.hasEnded(principal)) throw new SessionEnded();
   }
 
   /**
-   * Returns a function that checks a token, valid now, again later. It throws Unauthorized if the token has been revoked since,
+   * Returns a function that rechecks a token that is valid now. It throws Unauthorized if the token has been revoked since,
    * and AccountSuspended if its user is suspended. A JWT that expires stays valid for the request that it started; otherwise long
    * uploads would fail at the end.
    */
@@ -118,7 +118,7 @@ export class Authenticator extends BearerAuthenticator {
     return sessionId !== undefined && this.endedSessions.has(sessionId);
   }
 
-  /** Usually costs no query. The key set in memory may have been some seconds old when the token was verified. */
+  /** Usually runs no query. The cached key set may have been some seconds old when the token was verified. */
   private async isKeyKnown({ keyId }: Principal): Promise<boolean> {
     return keyId === undefined || (await this.keySet.refresh()).has(keyId);
   }
@@ -131,14 +131,14 @@ export class Authenticator extends BearerAuthenticator {
   }
 }
 
-/** Locks the session's row: whatever deletes the session or changes its id waits for the transaction. @returns whether it is live */
+/** Locks the session's row: deleting the session or changing its id waits for the transaction. @returns whether it is live */
 async function keep(tx: Tx, live: FindOptionsWhere<AuthSession>): Promise<boolean> {
   const sessions = tx.manager.getRepository(AuthSession);
   const kept = { select: { id: true }, where: live, lock: { mode: 'for_key_share' } } as const;
   return (await sessions.findOne(kept)) !== null;
 }
 
-/** For each existing user, by id, whether the user is suspended. */
+/** Whether each existing user, by id, is suspended. */
 type Users = ReadonlyMap<string, boolean>;
 
 function refusalOf(users: Users, { userId }: Principal): Lapsed['refusal'] | undefined {

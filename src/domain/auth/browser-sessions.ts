@@ -64,7 +64,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   FAILED_TO_CREATE_USER: 'email-taken', // a concurrent sign-up won
 };
 
-/** Longer ones are cut. */
+/** Longer user agents are cut. */
 export const MAX_USER_AGENT = 512;
 
 /**
@@ -203,7 +203,7 @@ export class BrowserSessions {
     );
     if (answer.user && !answer.token) return { refusal: 'unverified' };
     if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
-    // Only this cookie: the library also removes that of the session, which may be the browser's for another account.
+    // Only this cookie: the library also removes the session cookie, which may belong to a session of another account.
     if (answer.twoFactorRedirect) return { needsFactor: true, cookies: cookies.filter(isPending) };
     return { refusal: refusalOf(answer) };
   }
@@ -228,7 +228,7 @@ interface Found {
   readonly user: { readonly id: string; readonly email: string; readonly name: string };
 }
 
-/** Why a code was refused; `out-of-date` means that no sign-in waits for one any more. */
+/** Why a code was refused; `out-of-date`: no sign-in waits for a code any more. */
 export type CodeRefusal = 'wrong-code' | 'out-of-date';
 
 /** A browser whose user is signed in. */
@@ -261,8 +261,8 @@ export class BrowserFactors {
   }
 
   /**
-   * Whether a code of the signed-in user was right; it then counts as a recent sign-in. Without a factor no code is: that of a
-   * set-up would finish it. @throws TooManyRequests
+   * Whether a code of the signed-in user is right; it then counts as a recent sign-in. False without a factor: a code would
+   * finish a pending set-up. @throws TooManyRequests
    */
   async confirm(browser: Browser, userId: string, entered: EnteredCode): Promise<boolean> {
     if ((await this.factors.codesLeft(userId)) === null) return false;

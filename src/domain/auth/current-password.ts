@@ -26,7 +26,7 @@ export class CurrentPassword {
   ) {}
 
   /**
-   * Counts an attempt before it is made, separately from sign-ins: strangers who guess there must not keep the owner out. The
+   * Counts an attempt before it is made, apart from sign-ins, so that strangers who guess there do not lock the owner out. The
    * count is undone unless `attempt` finds the password wrong.
    * @throws TooManyRequests after too many wrong passwords
    */
@@ -44,7 +44,7 @@ export class CurrentPassword {
     }
   }
 
-  /** The hash that the password was checked against, or what is wrong. @throws ServiceUnavailable when all hashing slots are taken */
+  /** The hash that the password was checked against, or the fault. @throws ServiceUnavailable when all hashing slots are taken */
   async check({ user, password, ip }: Claim): Promise<{ hash: string } | CurrentPasswordFault> {
     const hash = await passwordHashOf(this.accounts, user.id);
     if (hash === undefined) return 'CREDENTIAL_ACCOUNT_NOT_FOUND';
@@ -55,7 +55,6 @@ export class CurrentPassword {
   }
 }
 
-/** Settings of the identity handler that pages and documents mention. */
 export const ONE_TIME_TOKEN_MINUTES = 3;
 export const JWT_MINUTES = 15;
 export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
@@ -75,7 +74,7 @@ export const generatePassword = (): string => randomBytes(15).toString('base64ur
 let common: Promise<ReadonlySet<string>> | undefined;
 
 /**
- * What is wrong with a new password, if anything. Only for new passwords: passwords chosen under earlier rules stay valid.
+ * The fault in a new password, if any. Only for new passwords: passwords chosen under earlier rules stay valid.
  * Whether a password is common does not depend on case.
  */
 export async function faultOfPassword(password: string): Promise<PasswordFault | undefined> {
@@ -92,10 +91,10 @@ async function commonPasswords(): Promise<ReadonlySet<string>> {
   return new Set(all.filter(({ length }) => length >= PASSWORD_LENGTH.min));
 }
 
-/** How somebody who has opened a link in a mail shows that the account is theirs. */
+/** What a person who opens a link in a mail gives to prove that the account is theirs. */
 export interface AccountClaim {
   readonly password: string;
-  /** The user who is signed in with the browser, if any. */
+  /** The user who is signed in in this browser, if any. */
   readonly signedInUserId?: string | undefined;
   readonly ip: string;
   readonly userAgent: string;
@@ -104,8 +103,8 @@ export interface AccountClaim {
 export type ProofFault = CurrentPasswordFault | 'INVALID_TOKEN';
 
 /**
- * A link in a mail shows that somebody has the mailbox, not that the account is theirs: anybody can make an account with another
- * person's address, and that person would confirm it for a stranger, who knows its password.
+ * A link in a mail proves access to the mailbox, not ownership of the account: anyone can create an account with another
+ * person's address, and that person would confirm it for a stranger who knows its password.
  */
 @Injectable()
 export class AccountProof {
@@ -116,8 +115,8 @@ export class AccountProof {
   ) {}
 
   /**
-   * Runs `work` under the user's lock if the password is that of the account. The password may have been changed since it was
-   * checked; it is compared again under the lock. `work` returns whether the link worked.
+   * Runs `work` under the user's lock if the password is right; one that was changed since the check counts as wrong. `work`
+   * returns whether the link worked.
    * @throws TooManyRequests after too many wrong passwords, HashingBusy
    */
   async during(

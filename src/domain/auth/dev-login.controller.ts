@@ -55,8 +55,8 @@ class DevLoginRequest {
 }
 
 /**
- * A session and its JWT for any email, for tests and development only. It does not bypass a second factor. In production,
- * where the key opens any account, each use is in the audit log.
+ * Returns the JWT of a new session for any email, for tests and development only. It does not bypass a second factor. In
+ * production, where the key opens any account, each use is in the audit log.
  */
 @Controller('api/v1/auth/dev-login')
 @Documented(DEV_LOGIN_DOCS)

@@ -15,7 +15,7 @@ import { type LinkTarget, MailLimit, MailLinks } from './mail-links.js';
 
 const VERIFICATION_LINK = { path: '/account/verify', lifeMs: 24 * 60 * 60_000 };
 
-/** The addresses of new accounts, confirmed by a link in a mail. Accounts that somebody else has made count as confirmed. */
+/** Confirms the addresses of new accounts by links in mails. Accounts not made by sign-up count as confirmed. */
 @Injectable()
 export class EmailVerification {
   constructor(
@@ -30,7 +30,9 @@ export class EmailVerification {
     mail.prepare('verify-email', (queued) => this.prepare(queued));
   }
 
-  /** Has a link sent to a new account; at most five an hour, or an account could be made and deleted in turn. */
+  /**
+   * Queues a link for a new account; at most five an hour, or creating and deleting an account in turn would flood its address.
+   */
   async begin({
     id,
     email,
@@ -44,7 +46,7 @@ export class EmailVerification {
     await this.mail.queue({ template: 'verify-email', to: email, userId: id });
   }
 
-  /** Tells the owner of an address that somebody tried to sign up with it; not more often than other requests send mails. */
+  /** Notifies the owner of an address of an attempt to sign up with it; at most five times an hour. */
   async tellOwner({ id, email }: { id: string; email: string }): Promise<void> {
     if (!(await this.limit.hasRoom('address-taken', email))) return;
     const parameters = { link: `${this.configuration.publicUrl}/account` };
@@ -52,7 +54,7 @@ export class EmailVerification {
   }
 
   /**
-   * Has another link sent, if the address belongs to an account that has not confirmed it. Every address is treated the same until
+   * Queues another link, if the address belongs to an account that has not confirmed it. Every address is treated the same until
    * the mail is sent. @throws TooManyRequests
    */
   async request(email: string, ip: string): Promise<void> {
@@ -66,8 +68,8 @@ export class EmailVerification {
   }
 
   /**
-   * Uses a link, if the account is the claimant's: everything that was set up before the confirmation stays. Returns what is wrong,
-   * if anything. @throws as `AccountProof.during`
+   * Confirms the address if the claimant knows the password; everything that was set up before stays. Returns the fault, if any.
+   * @throws as `AccountProof.during`
    */
   async confirm(token: string, claim: AccountClaim): Promise<ProofFault | undefined> {
     const target = await this.links.find('verify-email', token);
@@ -96,7 +98,7 @@ export class EmailVerification {
 
 const CHANGE_LINK = { path: '/account/new-address', lifeMs: 24 * 60 * 60_000 };
 
-/** The parts that a link's mail and its use need. */
+/** What `EmailChange` needs to send links and to use them. */
 @Injectable()
 export class EmailLinks {
   constructor(
@@ -107,7 +109,7 @@ export class EmailLinks {
   ) {}
 }
 
-/** Another email address for an account: confirmed by a link at the new one, told at the old one. */
+/** Changes the email address of an account: a link at the new address confirms it, and the old address is notified. */
 @Injectable()
 export class EmailChange {
   constructor(
@@ -123,8 +125,8 @@ export class EmailChange {
   }
 
   /**
-   * Has a link sent to the new address; the newest replaces earlier ones. An address that has an account is treated the same, and its
-   * owner is told by mail. @throws TooManyRequests
+   * Queues a link for the new address; it replaces earlier ones. The answer is the same if the address has an account; its owner
+   * is then notified by mail. @throws TooManyRequests
    */
   async request(userId: string, email: string, ip: string): Promise<void> {
     await this.parts.limit.count('change-email', email, ip);
@@ -137,8 +139,8 @@ export class EmailChange {
   }
 
   /**
-   * Uses a link, if the account is the claimant's: it has the new address from then on. A browser that is signed in to the account
-   * needs no password, which the account may not have. Returns what is wrong, if anything. @throws as `AccountProof.during`
+   * Changes the address if the claimant knows the password. A browser that is signed in to the account needs none, as the account
+   * may have no password. Returns the fault, if any. @throws as `AccountProof.during`
    */
   async confirm(token: string, claim: AccountClaim): Promise<ProofFault | undefined> {
     const target = await this.parts.links.find('change-email', token);

@@ -7,21 +7,21 @@ import { Log } from '../../platform/log.js';
 import { sessionStatements } from './auth.queries.js';
 import { JWT_MINUTES } from './current-password.js';
 
-/** An ended session is known everywhere within five seconds, also when one read fails, or waits for a dead connection. */
+/** Every instance knows of an ended session within five seconds, even if one read fails or waits for a dead connection. */
 const EVERY_MS = 2_000;
 
 /** Longer than any JWT of the session is valid; another instance's clock may be behind. */
 const REMEMBERED_FOR_MS = 2 * JWT_MINUTES * 60_000;
 
-/** Every transaction is above it. */
+/** Below every transaction id. */
 const BEGINNING = '0';
 
-/** Reads at once: one may wait for a connection that is dead, until it is cut. */
+/** Concurrent reads: one may wait for a dead connection until that is cut. */
 const MOST_READS = 3;
 
 type Listener = (sessionIds: ReadonlySet<string>) => void;
 
-/** The session from which the credential came has ended: its bearer signs in again. */
+/** The session that the credential came from has ended; the client must sign in again. */
 export class SessionEnded extends Unauthorized {
   constructor() {
     super('the session has ended');
@@ -29,15 +29,15 @@ export class SessionEnded extends Unauthorized {
 }
 
 /**
- * The sessions that have ended and whose JWTs have not expired yet. Every instance reads the new ones every two seconds and
- * remembers them, so that requests cost no statement; after a start it knows them before the first request.
+ * The ended sessions whose JWTs may not have expired yet. Every instance reads new ones every two seconds and keeps them in
+ * memory, so that requests run no statement; an instance that starts reads them before its first request.
  */
 @Injectable()
 export class EndedSessions implements OnApplicationBootstrap {
-  /** When each may be forgotten, in elapsed milliseconds of the clock; the oldest first. */
+  /** When each may be removed, in elapsed milliseconds of the clock; oldest first. */
   private readonly ended = new Map<string, number>();
   private readonly listeners: Listener[] = [];
-  /** Everything that was committed by transactions below this one has been read. */
+  /** The transaction id below which everything committed has been read. */
   private since = BEGINNING;
   private reads = 0;
 
@@ -55,7 +55,7 @@ export class EndedSessions implements OnApplicationBootstrap {
     return this.ended.has(sessionId);
   }
 
-  /** Calls `listener` with the sessions of which this instance has just learned that they have ended. */
+  /** Calls `listener` with ended sessions as soon as this instance has read them. */
   onEnded(listener: Listener): void {
     this.listeners.push(listener);
   }
@@ -65,7 +65,7 @@ export class EndedSessions implements OnApplicationBootstrap {
     await this.log.bestEffort('read which sessions have ended', () => this.readNew());
   }
 
-  /** Reads may overlap: each has read everything since the snapshot that it began with. */
+  /** Reads may overlap: each reads everything from the `since` that it started with. */
   private async readNew(): Promise<void> {
     if (this.reads === MOST_READS) return;
     this.reads++;

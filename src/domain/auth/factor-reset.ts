@@ -10,7 +10,7 @@ import { SecondFactor } from './factors/index.js';
 import { lockUser } from './account-fields.js';
 import { Passkey } from './passkeys/index.js';
 
-/** What a reset removes. */
+/** The numbers of factors, passkeys and sessions that a reset removes. */
 export interface FactorCounts {
   /** 1 with a second factor, else 0. */
   readonly factors: number;
@@ -44,7 +44,7 @@ export class FactorReset {
     });
   }
 
-  /** What `run` would remove. */
+  /** The counts that `run` would return. */
   preview(userId: string): Promise<FactorCounts> {
     return this.counts(this.database.dataSource.manager, userId);
   }

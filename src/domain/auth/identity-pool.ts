@@ -12,7 +12,7 @@ const LIMITS = {
   busy: 'too many people are signing in; try again in a few seconds',
 };
 
-/** The owner of connections outside a request, when the service itself calls the library. */
+/** The queue owner of connections outside requests, when the service itself calls the library. */
 const SERVICE = 'service';
 
 /** The part of a connection that the identity handler's query builder uses. */
@@ -46,7 +46,7 @@ export class IdentityPool {
       release();
       throw error;
     });
-    // A connection that breaks between two queries emits an 'error' event, which ends the process if nobody listens.
+    // A connection that breaks between two queries emits an 'error' event, which ends the process if it has no listener.
     const onError = (error: Error): void => this.note(error);
     client.on('error', onError);
     const query = client.query.bind(client) as Connection['query'];

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** The header that passes the client's address to the identity handler; a value sent by the client is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 
-/** Where a request of the identity handler comes from. */
+/** The client of a request to the identity handler. */
 export function clientOf(headers: Headers | undefined): { ip: string; userAgent: string } {
   return { ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '', userAgent: headers?.get('user-agent') ?? '' };
 }
@@ -16,7 +16,7 @@ export interface IdentityRequest {
   readonly gone: AbortSignal;
   /** Whether this is a sign-in, where an unknown account must take as long as a wrong password. */
   readonly isSignIn: boolean;
-  /** Whether the action is one that begins sessions; no other may, whatever its body asks for. */
+  /** Whether the action may begin sessions; no other may, whatever its body asks for. */
   readonly mayBeginSession: boolean;
   /** Every password hash that this request has verified or created. */
   readonly hashes: Set<string>;
@@ -34,7 +34,7 @@ export interface IdentityRequest {
   ownSession?: string;
   /** Undoes the count of this sign-in as one with a wrong password. */
   takeBack?: () => Promise<void>;
-  /** The answer waits until then, a moment of `performance.now()`. */
+  /** The answer is delayed until this time of `performance.now()`. */
   answerAt?: number;
   /** The first fault from PostgreSQL. */
   fault?: Error;
@@ -91,7 +91,7 @@ export interface IdentityAction {
   readonly isPassword?: true;
   /** Whether it exists only where the service can send mail. */
   readonly needsMail?: true;
-  /** For settings of the account: its members. Others are refused, where a misspelt one would leave a setting as it is. */
+  /** The accepted members of the body; others are refused, where a misspelt one would leave a setting unchanged. */
   readonly members?: readonly string[];
 }
 
@@ -139,7 +139,7 @@ const IDENTITY_ACTIONS = {
 
 export type IdentityActionName = keyof typeof IDENTITY_ACTIONS;
 
-/** The answer to a password while OIDC_ONLY is set. */
+/** The error for a password while OIDC_ONLY is set. */
 export const NO_PASSWORDS = 'passwords are switched off: sign in through the provider';
 
 /** @returns undefined when the service does not offer the action */

@@ -25,26 +25,27 @@ import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { GuessLimit } from './wrong-passwords.js';
 
-/** The values of `Sec-Fetch-Site` of the service's own pages, and of what a person enters or opens. */
+/** `Sec-Fetch-Site` of the service's own pages, and of addresses that a person enters or opens. */
 const OWN_SITES = new Set(['same-origin', 'none']);
 
-/** The library's name of the cookie of a passkey's challenge. With https the library adds a prefix. */
+/** The library's cookie for a passkey's challenge. With https the library adds a prefix. */
 const CHALLENGE = /^\s*(?:__Secure-)?better-auth\.better-auth-passkey=/;
 
 const BEARER = /^Bearer /i;
 
-/** A cookie that says nothing: the handler checks the origin of some requests only when there is one. */
+/** A cookie without meaning: the handler checks the origin of some requests only if they have a cookie. */
 const NO_COOKIE = 'ignored=1';
 
 /**
- * Adjusts the headers that tell the identity handler who asks, before it checks the origin of POSTs with cookies, and of
- * every sign-in and sign-up. Cookies count for browsers on the service's own origin alone.
+ * Adjusts the headers by which the identity handler judges the source of a request, before it checks the origin of POSTs with
+ * cookies, and of every sign-in and sign-up. Cookies count only for browsers on the service's own origin.
  *
- * - From another origin they are ignored, and none are set, so that a fault in a page there does not open the account. An origin that
- *   is not trusted is refused by the handler where it would have been with them.
- * - A program sends neither `Origin` nor `Sec-Fetch-Site`; browsers send one of them with each POST. Its cookies, and those beside
- *   a bearer, are ignored but for what a sign-in in several steps sends back: a cookie jar keeps the session of the last sign-in, and the
- *   handler would refuse the next one. Node.js's `fetch` sends `Sec-Fetch-Mode`, which the handler takes for a browser's.
+ * - From another origin, cookies are ignored and none are set, so that a flaw in a page there does not open the account. The
+ *   handler still refuses an untrusted origin where it would have done so with the cookies.
+ * - A program sends neither `Origin` nor `Sec-Fetch-Site`; browsers send one of them with each POST. Cookies of a program, and
+ *   those beside a bearer token, are ignored except those of a sign-in in several steps: a cookie jar keeps the session of the
+ *   last sign-in, and the handler would refuse the next one. Node.js's `fetch` sends `Sec-Fetch-Mode`, which the handler takes
+ *   for a browser's.
  * - A trusted origin is replaced by the service's own. It is compared here, as a whole.
  * @returns whether the answer may set cookies
  */
@@ -70,7 +71,7 @@ export function settleSource(headers: Headers, method: string, configuration: Co
   return isOwn;
 }
 
-/** Pages send no referrer, so browsers may send `Origin: null` for the service's own. */
+/** Pages send no referrer, so browsers may send `Origin: null` for the service's own pages. */
 function isOwnBrowser(headers: Headers, own: string): boolean {
   const origin = headers.get('origin');
   const site = headers.get('sec-fetch-site');
@@ -78,7 +79,7 @@ function isOwnBrowser(headers: Headers, own: string): boolean {
   return origin === null || origin === own || (origin === 'null' && site === 'same-origin');
 }
 
-/** Leaves the cookies of a sign-in, or of a new passkey, that has several steps. @returns whether there are any */
+/** Keeps only the cookies of a sign-in or a passkey registration in several steps. @returns whether there are any */
 function keepSteps(headers: Headers): boolean {
   const pairs = (headers.get('cookie') ?? '').split(';');
   const steps = pairs.filter((pair) => isPending(pair) || CHALLENGE.test(pair));
@@ -138,8 +139,8 @@ function queryOf(target: string): string {
 }
 
 /**
- * Whether the path of a request is in its one accepted spelling. The router decodes paths, but a proxy with rules for the sign-in may not:
- * `sign-in%2femail` would pass it.
+ * Whether the path of a request is in its one accepted spelling. The router decodes paths, but a proxy with rules for sign-ins
+ * may not, and would let `sign-in%2femail` pass.
  * @param target as it was sent: `request.url` is normalised for the log
  */
 function isPlain(target: string, path: string): boolean {

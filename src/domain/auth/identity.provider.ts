@@ -28,7 +28,7 @@ interface Parts {
   readonly needsVerifiedEmail: boolean;
 }
 
-/** The address of the account has not been confirmed, and must be before a session begins. */
+/** The address of the account must be confirmed before a session begins. */
 class EmailUnverified extends Forbidden {
   constructor() {
     super('the email address is not confirmed', { code: 'EMAIL_NOT_VERIFIED' });
@@ -36,14 +36,14 @@ class EmailUnverified extends Forbidden {
 }
 
 /**
- * Adds four rules at the single place where the identity handler finds and creates sessions.
+ * Adds four rules where the identity handler finds and creates sessions.
  *
- * - A session of a suspended account is neither found nor created. The request is answered with AccountSuspended, only after the
- *   password check, so that nobody learns of a suspension without the password.
+ * - A session of a suspended account is neither found nor created. The request is answered with AccountSuspended, but only after
+ *   the password check, so that a suspension is not disclosed without the password.
  * - No session is created for an account whose address must be confirmed first.
  * - No session is created by an action that is no sign-in, such as the one that adds a passkey.
  * - An expired session is not found, so that the handler does not delete it: a clock that is briefly wrong would otherwise sign
- *   everybody out for good. The nightly job removes expired sessions.
+ *   all users out for good. The nightly job removes expired sessions.
  */
 function guardSessions(adapter: Adapter, { users, clock, identityPool, needsVerifiedEmail }: Parts): void {
   const findSession = adapter.findSession.bind(adapter);

@@ -53,7 +53,6 @@ interface IdentityParts {
   readonly sessions: UserSessions;
 }
 
-/** Service JWTs. */
 const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityParts, 'confirmedAt'>) =>
   jwt({
     jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
@@ -80,7 +79,7 @@ export function createIdentity(
     secret,
     baseURL: configuration.publicUrl,
     basePath: '/api/auth',
-    // Only for callback URLs; settleOrigin checks the origin of requests.
+    // Only for callback URLs; settleSource checks the origin of requests.
     trustedOrigins: configuration.trustedOrigins.filter((origin) => /^https?:/.test(origin)),
     telemetry: { enabled: false },
     logger: {
@@ -106,11 +105,11 @@ export function createIdentity(
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    onAPIError: { throw: true }, // errors that are not answers of its own end as 401, 500 or 503 in the service's filter
+    onAPIError: { throw: true }, // the service's filter answers 401, 500 or 503 to errors that are not the library's own answers
     databaseHooks: hooksOf(passwords, factors, parts),
     ...TABLES,
     plugins: [
-      factorPlugin(factors, new URL(configuration.publicUrl).hostname), // before those that hand sessions out
+      factorPlugin(factors, new URL(configuration.publicUrl).hostname), // before the plugins that issue sessions
       jwtPlugin(configuration, parts),
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
@@ -123,7 +122,7 @@ export function createIdentity(
   });
 }
 
-/** The account that a sign-up with a taken address pretends to have made, as it would have been stored. */
+/** The account that a sign-up with a taken address pretends to have created, in the form that would have been stored. */
 const asStored: NonNullable<NonNullable<BetterAuthOptions['emailAndPassword']>['customSyntheticUser']> = ({
   coreFields,
   additionalFields,
@@ -131,8 +130,8 @@ const asStored: NonNullable<NonNullable<BetterAuthOptions['emailAndPassword']>['
 }) => ({ ...coreFields, name: asName(coreFields.name), ...additionalFields, id });
 
 /**
- * The claims of OpenID Connect that say where a JWT comes from: `sid`, the session, and `auth_time`, when its user gave a password or
- * another factor, in seconds; the latter is absent where the session does not know.
+ * The OpenID Connect claims about the origin of a JWT: `sid`, the session, and `auth_time`, when its user last gave a password or
+ * another factor, in seconds; absent if the session has no such time.
  */
 export const claimsOf = (
   sessionId: string,
@@ -194,7 +193,7 @@ const JWKS_COLUMNS = {
   expiresAt: 'expires_at',
 };
 
-/** A column that the library writes, and shows nobody. */
+/** A column that the library writes and never returns. */
 function hiddenTime(fieldName: string) {
   return { type: 'date' as const, fieldName, required: false, input: false, returned: false };
 }
@@ -214,7 +213,7 @@ const TABLES = {
     additionalFields: {
       /** When a password or another factor was last given in the session. */
       confirmedAt: hiddenTime('confirmed_at'),
-      /** When a code or a passkey was; null for a session that knows only a password. */
+      /** When a code or a passkey was last given in it; null if none was. */
       factorAt: hiddenTime('factor_at'),
     },
   },

@@ -212,7 +212,7 @@ const ENTITIES = [
 })
 export class AuthModule {}
 
-/** Gives the guards of `access` the port that they authenticate with. */
+/** Provides the authenticator that the guards of `access` use. */
 @Global()
 @Module({
   imports: [AuthModule],

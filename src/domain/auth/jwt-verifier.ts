@@ -105,17 +105,14 @@ interface Verified {
   /** The session that the token came from. */
   readonly sessionId: string;
   readonly expiresAt: Date;
-  /** When the user last gave a password or another factor; null when the session does not know. */
+  /** When the user last gave a password or another factor; null if the session has no such time. */
   readonly authenticatedAt: Date | null;
 }
 
 /** Verifies service JWTs: only RS256, only our own issuer and audience (iss, aud), never without an expiry (exp). */
 @Injectable()
 export class JwtVerifier {
-  /**
-   * By SHA-256. The result of a verification changes only with the keys; whatever else may change is checked elsewhere, each
-   * time.
-   */
+  /** By SHA-256 of the token. A result depends on the keys alone; everything else that may change is checked on each use. */
   private readonly verified = new Map<string, Verified & { readonly edition: number }>();
 
   constructor(

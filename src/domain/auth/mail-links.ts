@@ -23,8 +23,8 @@ export const provideLinkKey: FactoryProvider<Buffer> = {
 };
 
 /**
- * Tokens of links in mails, derived from a secret of the service. Whoever has the database but not the secret can make none, and
- * each attempt at a mail has the same.
+ * Derives the tokens of links in mails from a secret of the service: the database alone is not enough to forge one, and each
+ * attempt to send a mail uses the same token.
  */
 @Injectable()
 export class LinkTokens {
@@ -48,7 +48,7 @@ export interface LinkTarget {
 
 /**
  * Links in mails that work once. The token of a link is derived from the id of its mail when the mail is sent: the database has
- * neither the token nor anything from which it could be made.
+ * neither the token nor anything to derive it from.
  */
 @Injectable()
 export class MailLinks {
@@ -60,8 +60,8 @@ export class MailLinks {
   ) {}
 
   /**
-   * Makes the link of a mail that is about to be sent. It replaces earlier links of the user for this purpose. Returns undefined
-   * when this one has been used or replaced.
+   * Creates the link of a mail that is about to be sent. It replaces earlier links of the user for this purpose. Returns
+   * undefined when this one has been used or replaced.
    * @param path the page that the link opens
    */
   async issue(
@@ -77,13 +77,13 @@ export class MailLinks {
     return { link: `${this.configuration.publicUrl}${path}?token=${token}`, expires: expires.toISOString() };
   }
 
-  /** Whom a link belongs to, without using it; undefined when it does not work. */
+  /** The target of a link; undefined when the link does not work. Does not use it up. */
   async find(purpose: LinkPurpose, token: string): Promise<LinkTarget | undefined> {
     const values = [hashOf(token), purpose, this.clock.now()];
     return (await this.database.run<LinkTarget>(mailLinkStatements.find, values))[0];
   }
 
-  /** Uses a link up. Only one of any number of concurrent calls gets its target. Lock the user first. */
+  /** Uses up a link: only one of several concurrent calls gets its target. Lock the user first. */
   async use(tx: Tx, purpose: LinkPurpose, token: string): Promise<LinkTarget | undefined> {
     const values = [hashOf(token), purpose, this.clock.now()];
     return (await tx.run<LinkTarget>(mailLinkStatements.use, values))[0];
@@ -91,10 +91,9 @@ export class MailLinks {
 }
 
 /**
- * Ends the links of a user that would undo or bypass a change: call it when the password or the address changes, or sign-ins are
- * ended. A request for
- * another address that has not been sent is forgotten.
- * @param except links that keep working
+ * Revokes the links of a user that could undo or bypass a change: call this when the password or the address changes, or sessions
+ * are ended. Deletes queued mails with a link to change the address.
+ * @param except the purpose of links that keep working
  */
 export async function revokeLinks(tx: Tx, userId: string, now: Date, except?: LinkPurpose): Promise<void> {
   // First, so that no link is issued after the next statement.
@@ -105,7 +104,7 @@ export async function revokeLinks(tx: Tx, userId: string, now: Date, except?: Li
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-/** Limits mails that callers without a session can have sent. The same holds for addresses without an account. */
+/** Limits mails that callers without a session can trigger, for addresses with and without an account alike. */
 @Injectable()
 export class MailLimit {
   constructor(
@@ -123,7 +122,7 @@ export class MailLimit {
     await this.wrongPasswords.countMail(`${action}:${email.toLowerCase()}`);
   }
 
-  /** Counts a mail that nobody has asked for by its address. Returns false, and throws nothing, after five an hour to it. */
+  /** Counts a mail that was not requested for its address. Returns false, instead of throwing, after five an hour. */
   async hasRoom(kind: string, email: string, run?: Runner): Promise<boolean> {
     try {
       await this.wrongPasswords.countMail(`${kind}:${email.toLowerCase()}`, run);

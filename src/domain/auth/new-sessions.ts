@@ -16,7 +16,7 @@ export interface Identification {
   readonly confirmedAt: Date;
 }
 
-/** Browser sessions that begin without a password, because the person has been identified otherwise. */
+/** Begins browser sessions without a password, for users who have been identified otherwise. */
 @Injectable()
 export class NewSessions {
   constructor(
@@ -27,8 +27,8 @@ export class NewSessions {
   ) {}
 
   /**
-   * Begins a session where all sessions begin: suspension, cap and hooks apply. With a second factor there is none before its
-   * code: the cookies then identify the sign-in that waits for it. @throws AccountSuspended
+   * Begins a session through the identity handler, so suspension, cap and hooks apply. With a second factor there is no session
+   * before the code: the cookies then identify the pending sign-in. @throws AccountSuspended
    */
   async begin(
     { userId, confirmedAt }: Identification,
@@ -47,7 +47,7 @@ export class NewSessions {
     return { userId, token, cookies: headers.getSetCookie() };
   }
 
-  /** Ends a session, or a sign-in that waits for the code, whose cookies were not sent. */
+  /** Ends a session, or a pending sign-in, whose cookies were not sent. */
   async undo(userId: string, begun: SignedIn | WaitsForFactor): Promise<void> {
     if ('needsFactor' in begun) await endPendingSignIns(this.verifications, userId);
     else await (await this.identity.$context).internalAdapter.deleteSession(begun.token);

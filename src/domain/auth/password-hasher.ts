@@ -87,7 +87,7 @@ export class PasswordCost {
   ) {}
 }
 
-/** Passed in from outside, so that tests need not pay the cost hundreds of times; no setting changes it. */
+/** A module of its own, so that tests can inject a lower cost; no setting changes it. */
 @Module({})
 export class PasswordCostModule {
   static with(cost = new PasswordCost()): DynamicModule {
@@ -97,20 +97,20 @@ export class PasswordCostModule {
 }
 
 /**
- * One for every two cores, and two at most (256 MiB). Half of the cores and two of the four libuv threads stay free for other
- * work, such as files and signing tokens.
+ * Concurrent hashes: one for every two cores, at most two (256 MiB). Half of the cores and two of the four libuv threads stay
+ * free for other work, such as files and signing tokens.
  */
 const AT_ONCE = Math.min(2, Math.max(1, Math.floor(availableParallelism() / 2)));
 
 const WAIT_MS = 10_000;
 
-/** What one hash takes, rather more than less: on a usual core 0.4 s. */
+/** The time of one hash, rounded up: about 0.4 s on a usual core. */
 const HASH_MS = 500;
 
-/** As many as one slot hashes within the longest wait: a call behind them would wait in vain. */
+/** The number of hashes that one slot makes within the longest wait; a call behind them would time out. */
 const IN_TIME = WAIT_MS / HASH_MS;
 
-/** One network may fill the queue while no other waits; each call of another then takes the place of one of its calls. */
+/** One network may fill the queue while no other waits; a call from another network then replaces one of its calls. */
 export const HASHING_LIMITS = {
   atOnce: AT_ONCE,
   waiting: IN_TIME * AT_ONCE,
@@ -131,7 +131,6 @@ export class HashingBusy extends ServiceUnavailable {
 /** The queue owner of the administrator's hashes. */
 export const OPERATOR = 'operator';
 
-/** The result of a password check. */
 export interface Verdict {
   readonly isRight: boolean;
   /** A hash of the current cost, if the password is right and its hash has another cost. */
@@ -160,7 +159,7 @@ export class PasswordHasher {
 
   /**
    * Runs work in a slot of the address's network.
-   * @throws HashingBusy when no slot becomes free soon, or when the client disconnects before
+   * @throws HashingBusy when no slot becomes free soon, or when the client disconnects first
    */
   async inSlot<T>(ip: string, work: () => Promise<T>): Promise<T> {
     const release = await this.slots.take(networkKey(ip), identityRequests.getStore()?.gone).catch(() => {
@@ -173,7 +172,7 @@ export class PasswordHasher {
     }
   }
 
-  /** Creates a hash. @throws HashingBusy */
+  /** @throws HashingBusy */
   hash(password: string, ip: string): Promise<string> {
     return this.inSlot(ip, () => makeHash(password, this.cost.scrypt));
   }
@@ -193,7 +192,7 @@ export class PasswordHasher {
     });
   }
 
-  /** Does the same work for an account that does not exist as for a wrong password. @throws HashingBusy */
+  /** Takes the same time for an account that does not exist as `verify` for a wrong password. @throws HashingBusy */
   refuse(password: string, ip: string): Promise<void> {
     return this.inSlot(ip, async () => {
       await makeHash(password, this.cost.scrypt);

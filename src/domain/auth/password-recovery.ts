@@ -25,7 +25,7 @@ interface ResetByUser {
   readonly userAgent: string;
 }
 
-/** A new password for a user who cannot sign in with the current one. */
+/** Sets a new password for a user who cannot sign in with the current one. */
 @Injectable()
 export class PasswordReset {
   constructor(
@@ -39,7 +39,7 @@ export class PasswordReset {
 
   /**
    * Sets the password, also for a user without one, and ends what `ENDINGS` says, atomically: every session, no access token.
-   * Returns how many sessions were live. @throws NotFound
+   * Returns the number of live sessions that ended. @throws NotFound
    */
   async run(userId: string, password: string, by: Acting = BY_OPERATOR): Promise<number> {
     const hash = await this.hash(password, OPERATOR);
@@ -58,8 +58,8 @@ export class PasswordReset {
   }
 
   /**
-   * Sets the password on behalf of the user, by a link. The user must be locked. Announce what it returns after the commit.
-   * @param ending why it is set, and so what ends
+   * Sets the password on behalf of the user, by a link. Lock the user first, and announce the result after the commit.
+   * @param ending the reason, which decides what ends
    */
   async replace(
     tx: Tx,
@@ -90,9 +90,9 @@ export class PasswordReset {
 
 const LINK = { path: '/account/reset', lifeMs: 30 * 60_000 };
 
-/** A new password by a link. */
+/** A request to set a new password by a link. */
 export interface Recovery {
-  /** What the link was sent for: it may also be one that confirms the address of a new account. */
+  /** The purpose of the link: one that confirms the address of a new account works too. */
   readonly purpose: 'reset-password' | 'verify-email';
   readonly token: string;
   readonly newPassword: string;
@@ -103,7 +103,7 @@ export interface Recovery {
 
 export type RecoveryFault = PasswordFault | 'INVALID_TOKEN';
 
-/** A new password for a user who has forgotten the current one, by a link in a mail. */
+/** Sets a new password for a user who has forgotten the current one, by a link in a mail. */
 @Injectable()
 export class PasswordRecovery {
   constructor(
@@ -119,8 +119,8 @@ export class PasswordRecovery {
   }
 
   /**
-   * Has a link sent to an address, if it has an account. Whether it has is looked up when the mail is sent: until then every address
-   * is treated the same, so neither the answer nor its time depends on it.
+   * Queues a link for an address. Whether the address has an account is checked only when the mail is sent, so neither the answer
+   * nor its time discloses it.
    * @throws TooManyRequests
    */
   async request(email: string, ip: string): Promise<void> {
@@ -134,9 +134,9 @@ export class PasswordRecovery {
   }
 
   /**
-   * Sets the password and ends all sessions of the user, atomically, and uses the link. A password that cannot be chosen leaves it
-   * unused. Where nobody had confirmed the address, somebody else may have made the account: everything with which it was used
-   * ends too. Otherwise a second factor stays, so that a mailbox alone never replaces it. Returns what is wrong, if anything.
+   * Sets the password, ends all sessions of the user and uses up the link, atomically. A refused password does not use it up. If
+   * the address was not confirmed yet, a stranger may have created the account: all its credentials end too. Otherwise a second
+   * factor stays, so that a mailbox alone never replaces it. Returns the fault, if any.
    * @throws HashingBusy
    */
   async complete(recovery: Recovery): Promise<RecoveryFault | undefined> {
@@ -151,7 +151,7 @@ export class PasswordRecovery {
     return ended ? undefined : 'INVALID_TOKEN';
   }
 
-  /** Returns undefined, without any change of the account, when another request has used the link or has made it pointless. */
+  /** Returns undefined, and leaves the account unchanged, when another request has used the link or confirmed the address. */
   private async replace(
     tx: Tx,
     userId: string,
@@ -167,7 +167,8 @@ export class PasswordRecovery {
       .getRepository(UserEntity)
       .update(unverified, { emailVerified: true });
     const isFirstProof = affected === 1;
-    // A link that confirms an address is valid for longer than one for a new password, and must not replace it.
+    // A link that confirms an address is valid for longer than a reset link: once the address is confirmed, it must not act as
+    // one.
     if (purpose === 'verify-email' && !isFirstProof) return undefined;
     const ending = isFirstProof ? 'first-proof' : 'password-reset';
     return this.reset.replace(tx, userId, hash, { ending, revokesAccessTokens, ip, userAgent });
@@ -191,7 +192,7 @@ export interface Change {
   readonly newPassword: string;
   readonly ip: string;
   readonly userAgent: string;
-  /** A new secret for the session that replaces the current one, or null. */
+  /** A new token for the session, or null to keep its token. */
   readonly newSessionToken: string | null;
   /** Whether the user's personal access tokens end as well. */
   readonly revokesAccessTokens: boolean;
@@ -202,7 +203,7 @@ export type ChangeFault = PasswordFault | CurrentPasswordFault;
 /** A hash is renewed at most once, so an attempt that loses to a renewal succeeds with the new hash. */
 const ATTEMPTS = 2;
 
-/** Password changes by somebody who knows the current password. */
+/** Changes the password of a user who knows the current one. */
 @Injectable()
 export class PasswordChange {
   constructor(
@@ -215,8 +216,8 @@ export class PasswordChange {
   ) {}
 
   /**
-   * Changes the password and ends what `ENDINGS` says, atomically: this session continues with another id. Returns what is wrong,
-   * if anything.
+   * Changes the password and ends what `ENDINGS` says, atomically; the session of the request continues under another id. Returns
+   * the fault, if any.
    * @throws Unauthorized when the session has ended, TooManyRequests after too many wrong passwords, ServiceUnavailable
    */
   async run(change: Change): Promise<ChangeFault | undefined> {
@@ -241,7 +242,7 @@ export class PasswordChange {
   private async replace(change: Change, hash: string, newHash: string): Promise<boolean> {
     const ended = await this.database.transaction(async (tx): Promise<Ended | undefined> => {
       const { user, sessionId } = change;
-      // No session of this user begins during the lock: one that waits is then checked against the new password.
+      // No session of this user begins while the lock is held; one that waits is checked against the new password.
       await lockOwnUser(tx, user.id);
       const sessions = tx.manager.getRepository(AuthSession);
       if (!(await sessions.existsBy({ userId: user.id, id: sessionId }))) throw new Unauthorized();

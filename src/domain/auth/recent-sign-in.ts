@@ -18,7 +18,7 @@ export interface ConfirmableSession {
 }
 
 /**
- * What cannot be undone, or outlives the session, needs a password or another factor that was given in the last ten minutes: a
+ * Actions that cannot be undone, or that outlive the session, need a password or another factor given in the last ten minutes: a
  * stolen session alone is not enough.
  */
 @Injectable()
@@ -40,7 +40,7 @@ export class RecentSignIn {
   }
 
   /**
-   * Checks the user's password and, if it is right, notes that it was given now. Returns what is wrong, if anything.
+   * Checks the user's password and, if it is right, notes that it was given now. Returns the fault, if any.
    * @throws TooManyRequests after too many wrong passwords, ServiceUnavailable when all hashing slots are taken
    */
   async confirm(

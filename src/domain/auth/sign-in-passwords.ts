@@ -72,12 +72,12 @@ export class SignInPasswords {
   /**
    * Call this after the session is committed. Notes the network that it began from, and replaces an outdated hash of its
    * password. Returns false when the second factor is still to come: the library then ends this session at once.
-   * @throws APIError, the one for a wrong password, after ending the session; also when somebody else has already ended it
+   * @throws APIError, the one for a wrong password, after ending the session; also when it has already been ended
    */
   readonly check = async (session: Session): Promise<boolean> => {
     const request = identityRequests.getStore();
     if (!request?.hashes.size) {
-      // The session did not begin with a password; one that continues another is no sign-in.
+      // The session did not begin with a password. With a factor it is a sign-in; otherwise it continues another session.
       if (request?.hasFactor) await this.noteNetwork(session, request);
       return true;
     }
@@ -151,8 +151,8 @@ const CHANGE_BODY =
   'currentPassword and newPassword must be strings, revokeOtherSessions and revokeAccessTokens booleans';
 
 /**
- * The time from the hash of a sign-up to its answer, where the address must be confirmed: longer than storing an account takes, so
- * the time does not tell whether the address has one.
+ * The time from the hash of a sign-up to its answer, where the address must be confirmed: longer than storing an account takes,
+ * so the time does not disclose whether the address has one.
  */
 const SIGN_UP_MS = 150;
 
@@ -186,7 +186,7 @@ export function passwordPlugin({ hasher, passwordChange, wrongPasswords }: Ident
             const isOff = context.options.emailAndPassword?.disableSignUp;
             if (!request || isOff || typeof password !== 'string' || !password) return;
             const mustVerify = context.options.emailAndPassword?.requireEmailVerification === true;
-            // Before the address is looked up: the answer must not tell whether it has an account.
+            // Before the address is looked up: the answer must not disclose whether it has an account.
             if (mustVerify)
               await fit({ name: (body as Fields)?.['name'], image: (body as Fields)?.['image'] });
             const fault = await faultOfPassword(password);
@@ -235,7 +235,7 @@ const FAULTS: Readonly<Record<RecoveryFault, string>> = {
   INVALID_TOKEN: 'The link is used, expired, or replaced by a newer one.',
 };
 
-/** The same for every address. */
+/** The answer for every address. */
 const REQUESTED = {
   status: true,
   message: 'If there is an account with this address, a mail with a link is on its way.',

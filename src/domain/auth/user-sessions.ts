@@ -29,7 +29,7 @@ export interface ListedSession {
   readonly updatedAt: Date;
 }
 
-/** How many sessions are listed. Scripts that sign in each time they run leave many behind. */
+/** Sessions listed at most; scripts that sign in on each run leave many behind. */
 export const MOST_LISTED = 100;
 
 /** All sessions of a user, in browsers and apps. */
@@ -45,7 +45,7 @@ export class UserSessions {
 
   /**
    * The live sessions: the current one first, then the newest, at most `MOST_LISTED`. The library's list returns a hundred in no
-   * order, usually the oldest: an intruder's would be missing.
+   * order, usually the oldest: an intruder's session would be missing.
    */
   async list(userId: string, currentId: string): Promise<ListedSession[]> {
     const live = { userId, expiresAt: MoreThan(this.clock.now()) };
@@ -73,7 +73,7 @@ export class UserSessions {
   async endListed(userId: string, idOrToken: string, by: Acting): Promise<boolean> {
     if (idOrToken.includes('\0')) return false; // PostgreSQL would refuse it as text
     return this.database.transaction(async (tx) => {
-      await lockUser(tx, userId); // in this order everywhere: who mints a token holds the user, then the session
+      await lockUser(tx, userId); // lock order: minting a token also locks the user, then the session
       const ended = await tx.run(sessionStatements.end, [userId, idOrToken]);
       if (ended.length === 0) return false;
       await this.endings.endUnfinished(tx, userId);
@@ -85,7 +85,7 @@ export class UserSessions {
   /** Ends all sessions but one, or all. Returns how many. */
   endAllBut(userId: string, keptId: string | null, by: Acting): Promise<number> {
     return this.database.transaction(async (tx) => {
-      await lockUser(tx, userId); // no session begins meanwhile
+      await lockUser(tx, userId); // no session begins until the commit
       const { sessions } = await this.endings.end(tx, userId, 'signed-out-everywhere', {
         ownSession: keptId,
       });
@@ -119,7 +119,7 @@ export class SessionCap {
 
   /**
    * Ends the user's sessions beyond `MAX_SESSIONS`, with their one-time tokens. The new session is kept, unless this fails: then
-   * it is ended, and nobody gets its token.
+   * it is ended, and its token is not returned.
    */
   async begun({ id, userId }: { id: string; userId: string }): Promise<void> {
     try {
@@ -146,9 +146,9 @@ interface SessionOfLibrary {
 }
 
 /**
- * Lists the user's other sessions with their ids in place of their tokens, and ends them by these. With the tokens, somebody
- * with a stolen session would have the others as well, and one of them may have a recent sign-in. The library would end sessions
- * one by one, without the lock that keeps new ones from beginning meanwhile.
+ * Lists the user's other sessions with their ids in place of their tokens, and ends them by id. The tokens would give a stolen
+ * session access to the others, one of which may have a recent sign-in. The library would end sessions one by one, without the
+ * lock that keeps new ones from beginning meanwhile.
  */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
 export function sessionListPlugin(sessions: UserSessions) {
@@ -201,13 +201,15 @@ function endOthers(sessions: UserSessions) {
   );
 }
 
-/** Names the session to `sessionCookie`. */
+/** Passes the session's token to `sessionCookie`. */
 export const SESSION_TOKEN_HEADER = 'x-session-token';
 
-/** Names the user to `waitForCode`. */
+/** Passes the user's id to `waitForCode`. */
 export const USER_ID_HEADER = 'x-user-id';
 
-/** The cookies of what the service has begun itself. The endpoints have no path, so no request reaches them. */
+/**
+ * Makes the cookies of sessions and pending sign-ins that the service begins itself. No request reaches these endpoints: no path.
+ */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
 export function sessionCookiePlugin() {
   return {
@@ -216,12 +218,12 @@ export function sessionCookiePlugin() {
       sessionCookie: createAuthEndpoint.serverOnly({ method: 'POST' }, async (ctx) => {
         const token = ctx.headers?.get(SESSION_TOKEN_HEADER) ?? '';
         const session = await ctx.context.internalAdapter.findSession(token);
-        if (!session) throw new Unauthorized(); // it has ended in this moment
+        if (!session) throw new Unauthorized(); // it has just ended
         await setSessionCookie(ctx, session);
         return ctx.json({});
       }),
 
-      /** Of a sign-in that waits for the second factor. */
+      /** For a sign-in that waits for the second factor. */
       waitForCode: createAuthEndpoint.serverOnly({ method: 'POST' }, async (ctx) => {
         await waitForCode(ctx, ctx.headers?.get(USER_ID_HEADER) ?? '');
         return ctx.json({});

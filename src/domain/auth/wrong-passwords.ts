@@ -15,10 +15,7 @@ export const KNOWN_FOR_MS = 90 * 24 * 60 * 60_000;
 /** How many networks are kept for each user; the oldest are removed first. */
 const MOST_KNOWN = 50;
 
-/**
- * The networks from which users have signed in. A client cannot fake its network: it is the source of the
- * connection.
- */
+/** The networks from which users have signed in. A client cannot fake its network: it is the source of the connection. */
 @Injectable()
 export class KnownNetworks {
   constructor(
@@ -28,8 +25,8 @@ export class KnownNetworks {
   ) {}
 
   /**
-   * Call this after a session has begun with a sign-in. A sign-in from a new network is recorded in the audit log, except the first
-   * of an account.
+   * Call this after a session has begun with a sign-in. A sign-in from a new network is recorded in the audit log, except the
+   * first one to an account.
    */
   async note(userId: string, ip: string, userAgent = ''): Promise<void> {
     const since = new Date(this.clock.now().getTime() - KNOWN_FOR_MS);
@@ -50,7 +47,7 @@ export class KnownNetworks {
 }
 
 export const WRONG_PASSWORDS_PER_HOUR = 20;
-/** Mails of one kind to an address that callers without a session can have sent. */
+/** Mails of one kind to an address that callers without a session can trigger. */
 export const MAILS_PER_HOUR = 5;
 export const HOUR_MS = 60 * 60_000;
 
@@ -60,8 +57,8 @@ const WRONG_PASSWORDS = { most: WRONG_PASSWORDS_PER_HOUR, withinMs: HOUR_MS };
 const MAILS = { most: MAILS_PER_HOUR, withinMs: HOUR_MS };
 
 /**
- * Counts wrong passwords and codes by account, over all instances. An attempt is counted before its password is checked,
- * or a thousand concurrent attempts would all be let through; an attempt with the right password is removed again.
+ * Counts wrong passwords, wrong codes and requested mails by account, over all instances. An attempt is counted before it is
+ * checked, or concurrent attempts would exceed the limit; an attempt with the right password is removed again.
  */
 @Injectable()
 export class WrongPasswords {
@@ -99,7 +96,7 @@ export class WrongPasswords {
   }
 
   /**
-   * Counts a mail that somebody without a session has asked for.
+   * Counts a mail that was requested without a session.
    * @param run the caller's transaction, if there is one
    * @throws TooManyRequests after `MAILS_PER_HOUR`
    */
@@ -108,7 +105,7 @@ export class WrongPasswords {
     await this.count(`mail:${key}`, MAILS, undefined, run);
   }
 
-  /** Counts a wrong password found elsewhere together with those of sign-ins. Refuses nobody. */
+  /** Counts a wrong password that was entered elsewhere among those of sign-ins. Never refuses. */
   async noteWrong(email: string): Promise<void> {
     if (this.isOff) return;
     try {

@@ -1,6 +1,6 @@
 /**
- * Argon2id (RFC 9106), version 0x13, off the event loop: by Node.js itself where it can (from 24.7), else by hash-wasm
- * in a thread of its own, whose memory is returned when the thread ends. Both compute the same bytes.
+ * Argon2id (RFC 9106), version 0x13, off the event loop: by Node.js where it supports it (from 24.7), otherwise by hash-wasm in a
+ * separate thread, whose memory is returned when the thread ends. Both compute the same bytes.
  */
 import crypto from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ export interface Argon2idCost {
   readonly lanes: number;
 }
 
-/** What is derived: 32 bytes. The caller must have checked the cost. */
+/** Input of a derivation. The caller must have checked the cost. */
 export interface Argon2idInput extends Argon2idCost {
   readonly password: Uint8Array;
   readonly salt: Uint8Array;
@@ -23,7 +23,7 @@ type Derive = (input: Argon2idInput) => Promise<Buffer>;
 
 const KEY_BYTES = 32;
 
-/** Not in the type declarations of the oldest Node.js that is supported. */
+/** Not in the type declarations of the oldest supported Node.js. */
 type NativeArgon2 = (
   algorithm: 'argon2id',
   parameters: {
@@ -39,10 +39,10 @@ type NativeArgon2 = (
 
 const { argon2 } = crypto as unknown as { readonly argon2?: NativeArgon2 };
 
-/** By Node.js, in a libuv thread, one whatever the number of lanes; undefined where Node.js lacks it. */
+/** Derives with Node.js, in one libuv thread regardless of the number of lanes; undefined where Node.js lacks it. */
 export const argon2idOfNode: Derive | undefined = argon2 && ((input) => deriveBy(argon2, input));
 
-/** By hash-wasm, in a thread that ends with the derivation. */
+/** Derives with hash-wasm, in a thread that ends with the derivation. */
 export const argon2idOfWasm: Derive = ({ password, salt, ...cost }) =>
   new Promise((resolve, reject) => {
     const library = createRequire(import.meta.url).resolve('hash-wasm');
@@ -67,7 +67,7 @@ function deriveBy(native: NativeArgon2, { password, salt, ...cost }: Argon2idInp
   });
 }
 
-/** Text and not a file, so that it is found wherever this module was copied to or bundled into. */
+/** Text rather than a file, so that it is found wherever this module is copied or bundled. */
 const IN_WORKER = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { library, password, salt, memoryKiB, passes, lanes, keyBytes } = workerData;

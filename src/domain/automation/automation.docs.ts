@@ -31,7 +31,6 @@ export const WRITING = {
   },
 } as const;
 
-/** Overload is covered by the common 503. */
 export const OF_NOTE = {
   path: {
     description: 'The path of the note, percent-encoded except for its slashes. It is the rest of the URL.',

@@ -132,8 +132,8 @@ export class Contents {
   }
 
   /**
-   * Returns the chunks of content that has been authenticated and is text. @throws DecryptionError, Conflict when it
-   * is not text
+   * Returns the chunks of content that has been authenticated and is text.
+   * @throws DecryptionError, Conflict when it is not text
    */
   private async verified(
     keys: VaultKeys,
@@ -203,10 +203,7 @@ export function plaintextSize(encryptedSize: number): number {
   return Math.max(encryptedSize - ENVELOPE_OVERHEAD, 0);
 }
 
-/**
- * The decrypted path, or null when another client encrypted it with another key or by other rules. Null is shown to
- * the caller.
- */
+/** The decrypted path; null when another client encrypted it with another key or by other rules. Null is shown to the caller. */
 export function pathOrNull(keys: VaultKeys, encryptedPath: string): string | null {
   return openedOrNull(() => decryptPath(keys, encryptedPath));
 }
@@ -229,8 +226,8 @@ const ROOT = '/api/v1/automation/';
 const UNROUTED = /\/automation\/.*$/is;
 
 /**
- * URLs of this API contain note paths and search words, which only the handlers may see. After routing, everything
- * recorded about a request, whoever refused it, shows only the route and the workspace.
+ * URLs of this API contain note paths and search words, which only the handlers may see. After routing, everything recorded about
+ * a request, even about one that was refused, shows only the route and the workspace.
  */
 @Injectable()
 export class PlaintextUrls implements OnModuleInit {

@@ -49,10 +49,7 @@ export class NoteHistory {
     return { version, ...(await this.contents.open(vault, encryptedPath, version)) };
   }
 
-  /**
-   * Makes an old version the newest by adding exactly one version; a deleted note becomes live again. @throws
-   * NotFound
-   */
+  /** Makes an old version the newest by adding exactly one version; a deleted note becomes live again. @throws NotFound */
   restore(
     { workspaceId, keys }: Vault,
     path: string,

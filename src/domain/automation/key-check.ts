@@ -69,7 +69,7 @@ export class KeyCheck {
   }
 }
 
-/** What a request opens a vault with. */
+/** The secret with which a request opens a vault. */
 interface Credential {
   readonly open: (vault: LockedVault, slotKeys: SlotKeys) => Buffer | Promise<Buffer>;
   readonly wipe: () => void;

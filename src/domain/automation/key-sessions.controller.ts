@@ -41,8 +41,7 @@ const requestOf = (context: ExecutionContext): VaultRequest =>
   context.switchToHttp().getRequest<VaultRequest>();
 
 /**
- * Runs after all global guards, so it reveals nothing to unauthorized callers: 401 unless `X-Key-Session` opens the
- * workspace.
+ * Runs after all global guards, so it reveals nothing to unauthorized callers: 401 unless `X-Key-Session` opens the workspace.
  */
 @Injectable()
 class KeySessionGuard implements CanActivate {
@@ -58,10 +57,7 @@ class KeySessionGuard implements CanActivate {
   }
 }
 
-/**
- * Wipes the keys when the handler has finished, not when the client disconnects: the handler may still be encrypting
- * then.
- */
+/** Wipes the keys when the handler has finished, not when the client disconnects: the handler may still be encrypting then. */
 @Injectable()
 class KeyWiper implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -70,10 +66,7 @@ class KeyWiper implements NestInterceptor {
   }
 }
 
-/**
- * Marks a route that reads or writes plaintext: it requires a key session and receives the vault through
- * `@CurrentVault()`.
- */
+/** Marks a route that reads or writes plaintext: it requires a key session and receives the vault through `@CurrentVault()`. */
 export const NeedsKeySession = (): MethodDecorator & ClassDecorator =>
   applyDecorators(UseGuards(KeySessionGuard), UseInterceptors(KeyWiper));
 

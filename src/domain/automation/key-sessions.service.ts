@@ -23,7 +23,7 @@ export class KeySession {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** SHA-256. Read only where it is named. */
+  /** SHA-256. Selected only when it is named. */
   @Column('bytea', { select: false })
   tokenHash: Buffer;
 
@@ -33,7 +33,7 @@ export class KeySession {
   @Column('uuid')
   workspaceId: string;
 
-  /** The access token that has opened it; null when a JWT has. */
+  /** The access token that opened it; null when a JWT did. */
   @Column('uuid', { nullable: true })
   accessTokenId: string | null;
 
@@ -46,7 +46,7 @@ export class KeySession {
   @Column('timestamptz')
   lastUsedAt: Date;
 
-  /** The session of the JWT that has opened it. */
+  /** The session of the JWT that opened it. */
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 }
@@ -80,7 +80,8 @@ export class KeySessions {
   ) {}
 
   /**
-   * Opens a session, which is recorded once an hour for each credential, address and workspace: a program may open many. If the user has 1,000 others, the least recently used one is ended.
+   * Opens a session. If the user has 1,000 others, the least recently used one is ended. Openings are recorded once an hour for
+   * each credential, address and workspace, because a program may open many.
    * @returns the token, which is never shown again, and the time at which it ends unless it is used
    * @throws whatever `KeyCheck.masterKey` throws, NotFound when the workspace has been deleted meanwhile
    */
@@ -140,19 +141,16 @@ export class KeySessions {
     if (!(await this.liveAmong([sessionId])).has(sessionId)) throw new KeySessionRequired();
   }
 
-  /** Those of the sessions that are still live. */
+  /** Returns the sessions that are still live. */
   async liveAmong(sessionIds: readonly string[]): Promise<Set<string>> {
     const values = [...liveAt(this.clock.now()), sessionIds];
     const rows = await this.database.run<{ id: string }>(keySessionStatements.liveAmong, values);
     return new Set(rows.map(({ id }) => id));
   }
 
-  /**
-   * Returns the sessions that were ended to make room. @throws NotFound, Unauthorized when the account has just been
-   * deleted
-   */
+  /** Returns the sessions that were ended to make room. @throws NotFound, Unauthorized when the account has just been deleted */
   private async insert(entry: AuditEntry, session: KeySession): Promise<string[]> {
-    const isRepeated = await this.audit.hasRecent(entry); // not under the lock: of two at once, both may be recorded
+    const isRepeated = await this.audit.hasRecent(entry); // not under the lock: two concurrent openings may both be recorded
     try {
       return await this.database.transaction(async (tx) => {
         await lockOwnUser(tx, session.userId);
@@ -209,10 +207,7 @@ function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): Va
 
 const EVERY_MS = 60_000;
 
-/**
- * Removes the rows of expired sessions, which no longer open anything. The rows of a purged workspace are removed
- * with it.
- */
+/** Removes the rows of expired sessions, which no longer open anything. The rows of a purged workspace are removed with it. */
 @Injectable()
 export class EndedKeySessions {
   constructor(

@@ -1,8 +1,8 @@
 /**
- * The client's cryptography of key slots: the master key of a vault, encrypted under what a person has. Pure functions
- * without I/O, to be copied together with vault-crypto.ts and the three modules imported here. The format is specified
- * in docs/guide/encryption.md and pinned by test/contract/vectors/key-slots.json: changing one byte here locks users
- * out of their vaults.
+ * The client's cryptography of key slots: the master key of a vault, encrypted under a password, a recovery key or a passkey.
+ * Pure functions without I/O, to be copied together with vault-crypto.ts, key-slot-kdf.ts, argon2id.ts and recovery-key.ts. The
+ * format is specified in docs/guide/encryption.md and pinned by test/contract/vectors/key-slots.json: changing one byte here
+ * locks users out of their vaults.
  */
 import {
   checkPasswordKdf,
@@ -35,7 +35,7 @@ export {
 } from './key-slot-kdf.js';
 export { formatRecoveryKey, generateRecoveryKey, parseRecoveryKey, RecoveryKeyTypo } from './recovery-key.js';
 
-/** What opens a slot. */
+/** The kind of secret that opens a slot. */
 export type KeySlotKind = 'password' | 'recovery' | 'passkey';
 
 /** `kdf` of a recovery slot. It has no parameters: the recovery key has enough entropy. */
@@ -52,7 +52,7 @@ export interface PasskeyKdf {
   readonly prfSalt: string;
 }
 
-/** Where a slot is. A wrapped key opens in no other place. */
+/** The location of a slot. A wrapped key opens in no other location. */
 export interface SlotPlace {
   /** lower-case uuid */
   readonly workspaceId: string;
@@ -60,7 +60,7 @@ export interface SlotPlace {
   readonly slotId: string;
 }
 
-/** What is stored of a slot, apart from its label and the proof. */
+/** The stored parts of a slot, without its label and the proof. */
 export interface SealedSlot {
   readonly kind: KeySlotKind;
   readonly kdf: Readonly<Record<string, unknown>>;
@@ -68,7 +68,7 @@ export interface SealedSlot {
   readonly wrappedKey: string;
 }
 
-/** What opening a slot needs of it, as the service returned it: not to be trusted. */
+/** The parts of a slot that are needed to open it, as the service returned them: untrusted. */
 export interface StoredSlot {
   readonly kdf: unknown;
   readonly wrappedKey: string;
@@ -189,7 +189,7 @@ export function checkKdf(kind: KeySlotKind, kdf: unknown): void {
   else checkHkdf(kdf, []);
 }
 
-/** Whether it is the base64 of as many bytes as a wrapped key has. */
+/** Whether the text is base64 of as many bytes as a wrapped key has. */
 export function isWrappedKey(text: unknown): text is string {
   return typeof text === 'string' && WRAPPED_KEY.test(text);
 }
@@ -199,7 +199,7 @@ export function checkPasskeyKdf(kdf: unknown): PasskeyKdf {
   const given = checkHkdf(kdf, ['credentialId', 'prfSalt']);
   const { credentialId } = given;
   requireMatch(credentialId, CREDENTIAL_ID);
-  // Other readers decode it: of two spellings of the same bytes they take one.
+  // Other readers decode it and accept only one spelling of the same bytes.
   if (Buffer.from(credentialId as string, 'base64url').toString('base64url') !== credentialId)
     throw new KdfRefused('malformed');
   requireMatch(given['prfSalt'], PRF_SALT);

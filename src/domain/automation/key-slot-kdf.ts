@@ -1,6 +1,6 @@
 /**
- * The derivations of password slots. Parameters come from the service, which may be hostile: too little work would let
- * it guess the password cheaply, too much would stop the client. Both are refused before any work is done.
+ * The derivations of password slots. Parameters come from the service, which may be hostile: too little work would let it guess
+ * the password cheaply, too much would block the client. Both are refused before any work is done.
  */
 import { pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -11,7 +11,7 @@ export type PasswordKdf =
   | { readonly name: 'pbkdf2-sha256'; readonly salt: string; readonly iterations: number }
   | ({ readonly name: 'argon2id'; readonly salt: string } & Argon2idCost);
 
-/** The least and the most that a reader accepts, both inclusive. All are integers. */
+/** The minimum and the maximum that a reader accepts, both inclusive. All are integers. */
 export const KDF_BOUNDS = {
   'pbkdf2-sha256': { iterations: [600_000, 10_000_000] },
   argon2id: { memoryKiB: [19_456, 131_072], passes: [2, 10], lanes: [1, 4] },

@@ -31,7 +31,7 @@ export class LargeNotes {
     return this.take(userId);
   }
 
-  /** The same for a note that is large. */
+  /** Like `acquire`, for a note that is known to be large. */
   take(userId: string): Promise<() => void> {
     return this.slots.take(userId);
   }

@@ -8,18 +8,15 @@ import type { OpenedContent } from './contents.js';
 const PIECE_BYTES = 256 * 1024;
 
 /**
- * A client that takes longer than this to read a response is disconnected: the keys can only be wiped afterwards. As long as a body
- * may take.
+ * A client that takes longer to read a response is disconnected, because the keys are wiped only then. Bodies have the same
+ * limit.
  */
 export const SEND_TIMEOUT_MS = 15 * 60_000;
 
 /** The placeholder for the content. Quotes inside strings are escaped, so no path can contain it. */
 const GAP = '"content":""';
 
-/**
- * Sends `{ …, content, … }`. The text is converted to JSON chunk by chunk, so a large one is never held as a single
- * string.
- */
+/** Sends `{ …, content, … }`. The text is converted to JSON chunk by chunk, so a large text is never held as a single string. */
 export function sendNote(
   reply: FastifyReply,
   wire: object & { content: '' },
@@ -57,12 +54,12 @@ const ESCAPES = new Map(
   Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }),
 );
 
-/** What the current escape expects next: nothing, the character after the backslash, or this many digits. */
+/** The next part of the current escape: nothing, the character after the backslash, or this many digits. */
 type Due = 'nothing' | 'character' | 1 | 2 | 3 | 4;
 
 /**
- * Decodes the inside of a JSON string into UTF-8 as it arrives. It is never converted to a JavaScript string: those
- * cannot be wiped, take twice the memory, and block the event loop while they are built.
+ * Decodes the inside of a JSON string into UTF-8 as it arrives. The text never becomes a JavaScript string: strings cannot be
+ * wiped, take twice the memory, and block the event loop while they are built.
  */
 export class JsonText {
   private readonly decoded: GrowingBytes;
@@ -183,8 +180,8 @@ const BLOCK = 64 * 1024;
 const LONGEST_CHARACTER = 4;
 
 /**
- * UTF-8 that grows up to a limit, in blocks: a buffer that doubles would take up to twice the bytes of a slow client, and leave as
- * many behind for the garbage collector.
+ * UTF-8 that grows up to a limit, in blocks. A buffer that doubles would take up to twice the bytes of a slow client, and leave
+ * as many for the garbage collector.
  */
 export class GrowingBytes {
   private readonly full: Buffer[] = [];

@@ -14,10 +14,7 @@ import { FreeSpace } from '../../platform/storage/index.js';
 import { JsonText } from './note-answer.js';
 import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';
 
-/**
- * Parses a JSON object as it arrives: the text of its member `content` is decoded immediately, everything else is
- * kept.
- */
+/** Parses a JSON object as it arrives: decodes the text of its member `content` immediately, and keeps everything else. */
 export class NoteScanner {
   private readonly around = new JsonAroundText('content');
   private readonly text: JsonText;
@@ -63,7 +60,7 @@ export class NoteScanner {
   }
 }
 
-/** JSON may write each byte of a text as an escape of six. */
+/** JSON may write each byte of a text as an escape of six bytes. */
 const ESCAPED = 6;
 const AROUND_BYTES = 64 * 1024;
 
@@ -121,7 +118,7 @@ export class NoteBodies {
   }
 }
 
-/** A body's slot among the large notes, taken once it turns out to be large. */
+/** The slot of a body that turns out to be a large note, taken at that point. */
 class LargeNoteSlot implements Place {
   private readonly slot: WorkSlot;
 

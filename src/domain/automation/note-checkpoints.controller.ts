@@ -35,7 +35,7 @@ export interface NoteCheckpoint extends Omit<Checkpoint, 'encryptedLabel'> {
 
 type Entry = Omit<Summary['entries'][number], 'encryptedPath'>;
 
-/** What changed up to a checkpoint; `path` is null when it cannot be decrypted with this key. */
+/** The changes up to a checkpoint; `path` is null when it cannot be decrypted with this key. */
 export interface NoteSummary extends Omit<Summary, 'entries'> {
   readonly entries: ({ readonly path: string | null } & Entry)[];
 }
@@ -55,10 +55,7 @@ export class NoteCheckpoints {
     return { id, label, kind: made.kind, cursor: made.cursor, createdAt: made.createdAt };
   }
 
-  /**
-   * Lists by cursor, highest first, and newest first among equal cursors, page by page. Needs the keys until the last
-   * page.
-   */
+  /** Lists by cursor, highest first, and newest first among equal cursors, page by page. Needs the keys until the last page. */
   async *list({ workspaceId, keys }: Vault): AsyncGenerator<NoteCheckpoint[], void> {
     for await (const page of this.checkpoints.list(workspaceId))
       yield await this.each(page, ({ encryptedLabel, id, ...rest }) => ({

@@ -33,8 +33,8 @@ export class NoteHeads {
   }
 
   /**
-   * Returns the live ones among the paths. @param maxSize inline bytes of larger files are not fetched, so these
-   * cannot be read
+   * Returns the live files among the paths.
+   * @param maxSize inline bytes of larger files are not fetched, so these cannot be read
    */
   among(
     workspaceId: string,

@@ -60,15 +60,14 @@ export class Notes {
 
   /**
    * Replaces a note. Writing the same text again changes nothing, although its envelope would differ.
-   * @param ifMatch content hashes of which the live head must have one, or `*`; null: no condition
+   * @param ifMatch content hashes, one of which the live head must have, or `*`; null: no condition
    * @throws NotFound unless there is a live note, PreconditionFailed, InsufficientStorage
    */
   async update(vault: Vault, writing: Writing, ifMatch: readonly string[] | null): Promise<Note> {
     const { path, content } = writing;
     const head = await this.heads.at(vault.workspaceId, encryptPath(vault.keys, path));
     const isAny = ifMatch === null || ifMatch.includes('*');
-    // Checked before comparing the texts: a caller that may write but not read must not use a false hash to test a
-    // guess.
+    // Checked before comparing the texts: a caller that may write but not read must not use a false hash to test a guess.
     if (!isAny && !ifMatch.includes(head.contentHash)) throw new PreconditionFailed('the note has changed');
     if (await this.contents.isSame(vault, head, content)) return noteAt(path, head);
     try {
@@ -173,10 +172,7 @@ export const RequestedNotes = fromRequest(({ query }): NotesQuery => {
 /** `If-Match: "<content hash>", …` or `*`; null when absent. */
 export const IfMatch = fromRequest(({ headers }) => contentHashesIn(headers['if-match']));
 
-/**
- * The maximum number of files that one request examines: paths are encrypted, so the database cannot filter by
- * prefix.
- */
+/** Maximum number of files that one request examines: paths are encrypted, so the database cannot filter by prefix. */
 const LOOKED_AT = 5_000;
 const MAX_PAGE = 1_000;
 
@@ -224,7 +220,7 @@ export class NoteList {
   }
 }
 
-/** What a client needs to derive the keys from the password; the salts are null before encryption is set up. */
+/** The data from which a client derives the keys with the password; the salts are null before encryption is set up. */
 export interface VaultMetadata {
   readonly workspaceId: string;
   readonly name: string;

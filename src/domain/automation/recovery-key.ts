@@ -13,7 +13,7 @@ const CHECKSUM_LABEL = 'recovery-key';
 const GROUP = 7;
 const CHARACTERS = 56; // 5 bits each: 35 bytes
 
-/** Spaces, line breaks and whatever a word processor makes of a hyphen. */
+/** Spaces, line breaks, and the dashes that word processors substitute for hyphens. */
 const SEPARATORS = /[\s\p{Pd}\u2212]+/gu;
 
 /** The text is not a recovery key: it was not copied correctly. The message never repeats it. */

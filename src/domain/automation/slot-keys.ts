@@ -28,12 +28,12 @@ const LIMITS = {
   busy: BUSY,
 };
 
-/** All of them together take turns with the networks that sign in, as if they were one network. */
+/** The owner of all derivations in the sign-in queue, which is fair by network: together they count as one network. */
 const AMONG_SIGN_INS = 'key derivations';
 
 /**
- * The queue of derivations from vault passwords, fair by user. One that needs much memory also takes a slot of the hashes
- * of sign-ins, so both together never need more memory than sign-ins alone.
+ * The queue of derivations from vault passwords, fair by user. A derivation that needs much memory also takes a slot of the
+ * hashes of sign-ins, so both together never need more memory than sign-ins alone.
  */
 @Injectable()
 export class KeyDerivations {
@@ -64,7 +64,7 @@ export class KeyDerivations {
   }
 }
 
-/** A slot that the service derives a password for. */
+/** A slot for which the service derives a key from the password. */
 export interface AffordableSlot {
   readonly slot: KeySlot;
   readonly kdf: PasswordKdf;
@@ -72,11 +72,11 @@ export interface AffordableSlot {
   readonly cost: number;
 }
 
-/** What one pass over one KiB by Argon2id takes, in iterations of PBKDF2. */
+/** The cost of one Argon2id pass over one KiB, in iterations of PBKDF2. */
 const PER_KIB_AND_PASS = 14;
 
 /**
- * In iterations of PBKDF2, of which a core does some six million a second. A slot holds a thread for a second at most, a
+ * In iterations of PBKDF2; a core does about six million per second. So a slot holds a thread for at most one second, and a
  * request for two. Four slots with the parameters of new slots fit.
  */
 const MOST_PER_SLOT = 6_000_000;
@@ -111,7 +111,7 @@ const costOf = (kdf: PasswordKdf): number =>
 /** A vault that is being opened. */
 export interface LockedVault {
   readonly workspaceId: string;
-  /** Whose turn a derivation is. */
+  /** The user in whose turn the derivation runs. */
   readonly userId: string;
   readonly encryptionSalt: string;
   /** Whether a key is the master key. */
@@ -127,10 +127,10 @@ export class SlotKeys {
   ) {}
 
   /**
-   * Tries the password slots that the budget allows. A vault without any is one whose password has never been changed: its
-   * master key is the derivation of the password.
-   * @throws Forbidden when the password is wrong, Conflict when it opens none of the slots that were tried and others
-   * were left, ServiceUnavailable when too many derivations wait
+   * Tries the password slots that the budget allows. In a vault without password slots, the password has never been changed, and
+   * its derivation is the master key.
+   * @throws Forbidden when the password is wrong, Conflict when it opens none of the slots that were tried and others were left,
+   * ServiceUnavailable when too many derivations wait
    */
   async byPassword(vault: LockedVault, password: string): Promise<Buffer> {
     const { slots } = await this.keySlots.list(vault.workspaceId);
@@ -181,7 +181,7 @@ export class SlotKeys {
   }
 }
 
-/** Undefined when it does not open, or opens to another key than that of the vault. */
+/** Undefined when the slot does not open, or holds another key than the vault's master key. */
 async function opened(
   { isMasterKey }: LockedVault,
   open: () => Buffer | Promise<Buffer>,

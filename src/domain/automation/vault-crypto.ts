@@ -1,7 +1,7 @@
 /**
- * The client's cryptography: how paths, contents, labels and assets become what the service stores. Pure functions
- * without I/O, so that any client can copy this file. The format is specified in docs/guide/encryption.md and pinned
- * by test/contract/vectors/vault-crypto.json: changing one byte here locks users out of what they have stored.
+ * The client's cryptography: how paths, contents, labels and assets become what the service stores. Pure functions without I/O,
+ * so that any client can copy this file. The format is specified in docs/guide/encryption.md and pinned by
+ * test/contract/vectors/vault-crypto.json: changing one byte here locks users out of what they have stored.
  */
 import {
   createCipheriv,
@@ -103,8 +103,8 @@ export function deriveVaultKeys(masterKey: Uint8Array): VaultKeys {
 }
 
 /**
- * The value that the service compares to tell a right password from a wrong one: 64 lower-case hex characters. It
- * reveals nothing about the keys, and can be computed from a master key without the password.
+ * The value that the service compares to check a password: 64 lower-case hex characters. It reveals nothing about the keys,
+ * and can be computed from a master key without the password.
  *
  * @param verificationSaltHex hex, 16 to 64 bytes
  * @throws RangeError when the salt is not hex or the master key is not 32 bytes
@@ -187,8 +187,8 @@ export function decryptContent(keys: VaultKeys, encryptedPath: string, envelope:
 }
 
 /**
- * The positions of the parts of an envelope of this size; both ends are inclusive. @throws DecryptionError when it is
- * too short
+ * The positions of the parts of an envelope of this size; both ends are inclusive.
+ * @throws DecryptionError when it is too short
  */
 export function envelopeParts(size: number): Record<'header' | 'ciphertext' | 'tag', ByteRange> {
   if (size < ENVELOPE_OVERHEAD) throw new DecryptionError('the envelope is too short');
@@ -251,7 +251,7 @@ export function decryptAsset(keys: VaultKeys, envelope: Uint8Array): Buffer {
  * Version, salt, nonce, ciphertext, tag. Each envelope has its own key, so random nonces never approach their safe
  * limit.
  *
- * @param associated what the envelope is bound to; it opens with the same bytes only
+ * @param associated the data to which the envelope is bound: it opens only with the same bytes
  */
 export function sealEnvelope(
   key: Buffer,
@@ -328,8 +328,7 @@ function boundTo(encryptedPath: string): Buffer {
 }
 
 /**
- * RFC 5869 with SHA-256, for up to 64 bytes. Not `hkdfSync`, which leaves a copy of the key in memory until garbage
- * collection.
+ * RFC 5869 with SHA-256, for up to 64 bytes. Not `hkdfSync`, which leaves a copy of the key in memory until garbage collection.
  */
 export function hkdf(key: Uint8Array, salt: Uint8Array, info: string, length: 32 | 64): Buffer {
   const extracted = hmac(salt, key);
@@ -353,7 +352,7 @@ function hmac(key: Uint8Array, ...parts: Uint8Array[]): Buffer {
  * @throws DecryptionError for any other text
  */
 export function bytesOfBase64(text: unknown, encoding: 'base64' | 'base64url'): Buffer {
-  // What a service returns may be anything, and Buffer.from allocates as much as the `length` of an object says.
+  // A service may return anything, and Buffer.from allocates as much as the `length` of an object says.
   if (typeof text !== 'string') throw new DecryptionError(`not ${encoding}`);
   const bytes = Buffer.from(text, encoding);
   if (bytes.toString(encoding) !== text) throw new DecryptionError(`not canonical ${encoding}`);

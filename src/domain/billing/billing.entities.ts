@@ -8,7 +8,7 @@ import {
   type SubscriptionStatus,
 } from './subscription-state.js';
 
-/** The customer that a user is to the payment provider. */
+/** A user's customer at the payment provider. */
 @Entity('payment_customers')
 export class PaymentCustomer {
   @PrimaryColumn('uuid')
@@ -21,7 +21,6 @@ export class PaymentCustomer {
   createdAt: Date;
 }
 
-/** An event of the payment provider. */
 @Entity('payment_events')
 export class PaymentEventEntity {
   @PrimaryColumn('text')
@@ -92,7 +91,7 @@ export class SubscriptionEntity {
   @Column('text', { nullable: true })
   providerSubscriptionId: string | null;
 
-  /** The state before the open events; null when it is that of the row. */
+  /** The state before the open events; null if it equals that of the row. */
   @Column('jsonb', {
     nullable: true,
     transformer: {

@@ -5,7 +5,7 @@ import { statement } from '../../platform/database/index.js';
 const HAS_RUN_OUT = hasRunOut('$1');
 
 export const subscriptionStatements = {
-  /** As it reads at $2; $3: the grace period in days. */
+  /** The subscription of the user $1 at the time $2; $3: the grace period in days. */
   describe: statement(
     'subscriptions.describe',
     `SELECT plan, ${statusAt('$2')} AS status, trial_start AS "trialStart", trial_end AS "trialEnd",
@@ -15,7 +15,7 @@ export const subscriptionStatements = {
      FROM subscriptions WHERE user_id = $1`,
   ),
 
-  /** Stores the status that is already read. */
+  /** Stores the status `expired` where it is already reported. */
   expire: statement(
     'subscriptions.expire',
     `UPDATE subscriptions SET status = 'expired', updated_at = $1 WHERE ${HAS_RUN_OUT} RETURNING user_id`,
@@ -41,7 +41,7 @@ export const eventLogStatements = {
   ),
 
   /**
-   * A known id stays unchanged. An event is ignored if it is older than an event that was applied and closed, or if its
+   * A known event stays unchanged. An event is ignored if it is older than an event that was applied and closed, or if its
    * subscription was deleted by a closed event, unless it is another deletion.
    */
   record: statement(

@@ -22,7 +22,7 @@ interface ReadState {
 
 /**
  * Locks a user's billing until the transaction ends. Every decision about a subscription takes this lock, on every instance;
- * `expire` does not, because it only stores a status that is already read as such. Finds the user by the stored customer, else by
+ * `expire` does not, because it only stores a status that is already reported. Finds the user by the stored customer, else by
  * id; undefined when there is no such user.
  */
 export async function lockBilling(
@@ -60,7 +60,7 @@ export async function currentState(tx: Tx, userId: string): Promise<Subscription
   return (await readState(tx, userId)).now;
 }
 
-/** Sets a locked user's subscription from the service's side. Closes all open events, so that they cannot undo this. */
+/** Sets a locked user's subscription on the service's own decision. Closes all open events, so that they cannot undo it. */
 export async function overwrite(tx: Tx, userId: string, state: SubscriptionState, now: Date): Promise<void> {
   const { base } = await readState(tx, userId);
   await close(tx, userId, base, await openEvents(tx, userId));
@@ -93,7 +93,7 @@ async function readState(tx: Tx, userId: string): Promise<ReadState> {
 }
 
 /**
- * Includes the closed events that affect how open ones are read: `incomplete` (nothing was paid yet; it changes nothing itself,
+ * The open events, and the closed ones that affect their replay: `incomplete` (nothing was paid yet; it changes nothing itself,
  * wherever it is in the order) and deletions. In the order of arrival.
  */
 async function openEvents(tx: Tx, userId: string): Promise<LoggedEvent[]> {

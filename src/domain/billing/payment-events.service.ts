@@ -86,7 +86,7 @@ export class PaymentEvents {
   }
 }
 
-/** Does nothing when the customer or the user has another one: a customer belongs to one user, and a user has one customer. */
+/** Does nothing if the customer has another user, or the user another customer: the relation is one to one. */
 async function adoptCustomer(tx: Tx, customer: PaymentCustomer): Promise<void> {
   const customers = tx.manager.getRepository(PaymentCustomer);
   await customers.createQueryBuilder().insert().values(customer).orIgnore().execute();

@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url);
 /** The payment provider's library, loaded on first use: a service without payments saves 20 MB. */
 export const stripe = (): typeof Stripe => require('stripe') as typeof Stripe;
 
-/** For one attempt, body included. With two more attempts a caller waits for a quarter of a minute at most. */
+/** The timeout of one attempt, including the body. With two retries, a caller waits for a quarter of a minute at most. */
 const TIMEOUT_MS = 4_000;
 const RETRIES = 2;
 
@@ -30,10 +30,10 @@ export function stripeClient(secretKey: string, apiBase: string): Stripe {
 }
 
 /**
- * Returns an answer whose body matches its status, whatever the provider, or a proxy in front of it, has sent. The library looks
- * only at `error`: it takes a 500 without one for a success; for JSON other than an object it throws where nobody can catch it,
+ * Returns an answer whose body matches its status, whatever the provider, or a proxy in front of it, has sent. The library checks
+ * only `error`: it takes a 500 without one for a success; for JSON other than an object it throws where no caller can catch it,
  * which ends the process; for anything but JSON it drops the status. A redirect is treated as a fault: following it would send
- * the key to somebody else. Danger: with `redirect: 'error'`, Node.js before 24 loses a request's timeout in the next garbage
+ * the key to another host. Danger: with `redirect: 'error'`, Node.js before 24 loses a request's timeout in the next garbage
  * collection (nodejs/undici#4627), and the answer may take forever.
  */
 const ask: typeof fetch = async (url, init) => {
@@ -72,7 +72,7 @@ export interface ProviderIds {
 
 /** The payment provider did not carry out a request; it can be repeated. */
 export class ProviderRefusal extends Error {
-  /** Whether the same failure is to be expected for every other user now. */
+  /** Whether requests for every other user would fail the same way now. */
   readonly isOutage: boolean;
 
   constructor(status: number | undefined) {
@@ -164,7 +164,7 @@ export class PaymentProvider {
     return this.stripe;
   }
 
-  /** The only text needed from an answer. Any failure counts as a fault of the provider. */
+  /** Returns the one text needed from an answer. Any failure counts as a fault of the provider. */
   private async ask(what: string, request: () => Promise<unknown>): Promise<string> {
     let fault: Partial<Stripe.errors.StripeError> & Partial<Error> = { name: 'unusable answer' };
     try {

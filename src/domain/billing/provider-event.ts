@@ -54,7 +54,7 @@ export interface About extends Pick<PaymentEvent, 'cause' | 'terms'> {
 /** Excludes lone surrogates as well: PostgreSQL cannot store them. */
 const PLAN = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
-/** Where the API versions have put it, oldest first. */
+/** The places of the subscription's id in the API versions, oldest first. */
 const SUBSCRIPTION_OF_INVOICE = [
   ['subscription'],
   ['parent', 'subscription_details', 'subscription'],
@@ -243,7 +243,7 @@ export function sampleEvent(
   };
 }
 
-/** Without a stored customer, none is named: it would be stored as a real one. */
+/** Names a customer only if one is stored: an invented one would be stored as a real one. */
 function aboutSubject({ userId, customerId }: SampleSubject): object {
   return { customer: customerId, metadata: { userId } };
 }

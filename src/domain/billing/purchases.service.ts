@@ -62,7 +62,7 @@ export class Customers {
   }
 }
 
-/** The payment provider's pages where users buy, and manage what they have bought. */
+/** The payment provider's pages where users buy and manage subscriptions. */
 @Injectable()
 export class Purchases {
   constructor(

@@ -12,7 +12,7 @@ export interface Terms {
   readonly plan: string;
   readonly periodEnd: number | null;
   readonly cancelAtPeriodEnd: boolean;
-  /** Of the provider's own trial, even after it has ended. */
+  /** The provider's own trial; kept after it has ended. */
   readonly trialStart: number | null;
   readonly trialEnd: number | null;
 }

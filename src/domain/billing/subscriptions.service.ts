@@ -140,7 +140,7 @@ export class Subscriptions {
     return termsOf(granted(await this.describe(userId), status, until, this.clock.now()));
   }
 
-  /** Stores `expired` where a trial or a grant has expired, which is already read as such. Returns the number of rows. */
+  /** Stores `expired` where a trial or a grant has expired, which is already reported. Returns the number of rows. */
   async expire(now: Date): Promise<number> {
     return (await this.database.run(subscriptionStatements.expire, [now])).length;
   }

@@ -21,7 +21,7 @@ const TIMED = /^\w+=\w+(?:,\w+=\w+)*$/;
 const TIME = /(?:^|,)t=(\d{1,12})(?:,|$)/;
 const BARE = /^[0-9a-f]{64}$/i;
 
-/** For invalid UTF-8 the library would verify a repaired copy, not the bytes that were sent. */
+/** Fails on invalid UTF-8, for which the library would verify a repaired copy, not the bytes that were sent. */
 const utf8 = new TextDecoder('utf8', { fatal: true, ignoreBOM: true });
 
 /** Verifies that a payment event was signed with one of the secrets. */
@@ -50,7 +50,7 @@ export class WebhookSignature {
     return signature;
   }
 
-  /** @throws BadRequest unless `body` was signed, and as above */
+  /** @throws BadRequest unless `body` was signed, and as `expected` */
   check(headers: IncomingHttpHeaders, body: Buffer): void {
     const signature = this.expected(headers);
     if (signature === undefined) return;
@@ -126,7 +126,7 @@ function parseProviderJson(body: Buffer): Record<string, unknown> {
 
 const EVENT_LIMIT = 256 * 1024;
 
-/** The provider sends an event's body in one piece. Slow strangers hold no slot while they are silent. */
+/** The provider sends an event's body in one piece. Slow clients hold no slot while they send nothing. */
 const BODY_TIMEOUT_MS = 5_000;
 const BODIES = {
   atOnce: 32,
@@ -150,9 +150,9 @@ export class WebhookController {
   }
 
   /**
-   * Not rate limited: the provider delivers in bursts from a few addresses, and retries rejected events for days. A stranger
-   * costs one HMAC over at most 256 KiB, and no query. Addresses take turns, so the provider waits for at most one body of each
-   * other address.
+   * Not rate limited: the provider delivers in bursts from a few addresses, and retries rejected events for days. A forged event
+   * costs one HMAC over at most 256 KiB, and no query. Networks take turns, so the provider waits for at most one body of each
+   * other network.
    */
   @Post()
   @HttpCode(200)

@@ -36,8 +36,8 @@ export const checkpointStatements = {
   ),
 
   /**
-   * Run it under the log's lock. Tells retention that versions may have lost their pin; without a mark, retention looks at all
-   * files of the workspace anyway.
+   * Run it under the log's lock. Notes for retention that versions may have lost their pin. A new mark has cursor 0 and no rule:
+   * retention then examines all files of the workspace, as it does without a mark.
    */
   delete: statement(
     'checkpoints.delete',
@@ -105,8 +105,8 @@ export const projectionStatements = {
   ),
 
   /**
-   * As `summary`, for a window of $4 changes that is small compared with the log before it: the state at the start is
-   * looked up for each file, so the cost grows with the window alone. The order by `file_id` leaves only the index that has it.
+   * Like `summary`, for a window of $4 changes that is small compared with the log before it: looks up the state at the start for
+   * each file, so the cost grows with the window alone. ORDER BY `file_id` leaves the planner only the index on it.
    */
   smallSummary: statement(
     'checkpoints.small_summary',

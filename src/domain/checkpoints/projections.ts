@@ -35,10 +35,10 @@ export interface Manifest {
 /** `versionId` is null for a legacy change without a version row. */
 export type NoteState = { readonly versionId: string | null } | { readonly absent: true };
 
-/** A projection of more changes may use much of the memory: these run one at a time. */
+/** Projections of longer logs may use much memory, so they run one at a time. */
 const SMALL_LOG = 1_000;
 
-/** How many changes of the log before a window are read in the time of the two lookups for one of its files. */
+/** How many changes before a window can be read in the time of the two lookups for one of its files. */
 const LOOKUP_COST = 8;
 const LARGE: FairLimits = {
   atOnce: 1,
@@ -92,7 +92,7 @@ export class Projections {
   }
 
   /**
-   * What changed in the window (fromCursor, checkpoint.cursor]; by default from the next-older checkpoint.
+   * Summarizes the changes in the window (fromCursor, checkpoint.cursor]; by default from the next-older checkpoint.
    * @throws BadRequest when `fromCursor` is above the checkpoint's cursor
    */
   summary(of: ProjectionOf, checkpointId: string, fromCursor?: number): Promise<Summary> {
@@ -166,7 +166,7 @@ export class Projections {
 
 const isSmallLog = ({ headCursor }: Mark): boolean => headCursor <= SMALL_LOG;
 
-/** Whether looking up what was there before a window is cheaper than reading the log before it. */
+/** Whether looking up the state before a window file by file is cheaper than reading the log before it. */
 const isByKey = (from: number, to: number): boolean => (to - from) * LOOKUP_COST < from;
 
 function summarize(tx: Tx, workspaceId: string, from: number, to: number): Promise<SummaryEntry[]> {
@@ -176,7 +176,7 @@ function summarize(tx: Tx, workspaceId: string, from: number, to: number): Promi
     : tx.run(projectionStatements.summary, window);
 }
 
-/** Refuses whatever the floor is: a projection may need rows below it (checkpoint rule 7). */
+/** Refuses any compacted log, whatever its floor: a projection may need rows below it (checkpoint rule 7). */
 function refuseCompacted({ compactionFloor }: Compactable): void {
   if (compactionFloor === null) return;
   throw new Conflict('the change log has been compacted', { compactionFloor });

@@ -19,7 +19,6 @@ import { BadRequest, Conflict, NotFound } from '../../platform/http/index.js';
 import { Log } from '../../platform/log.js';
 import { lockOwnUser } from '../auth/index.js';
 
-/** A device that a user has registered. */
 @Entity('devices')
 export class Device {
   /** UUIDv7, so ids sort by creation. */
@@ -45,8 +44,8 @@ export class Device {
 
 export const deviceStatements = {
   /**
-   * Deletes the push subscriptions of device $1. Another user may have a subscription with the same device id, so only those in the
-   * workspaces of user $2 are deleted.
+   * Deletes the push subscriptions of device $1, only in the workspaces of user $2: another user may have a subscription with the
+   * same device id.
    */
   unsubscribe: statement(
     'devices.unsubscribe',

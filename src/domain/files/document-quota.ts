@@ -10,7 +10,7 @@ import { WorkspaceEntity } from '../workspaces/index.js';
 import type { Precondition } from './file-headers.js';
 import { fileStatements, usageStatements } from './files.queries.js';
 
-/** How long what other nodes hold may be used, and for how many workspaces it is kept. */
+/** Lifetime of the usage that other nodes reported, and the number of workspaces for which it is cached. */
 const KEPT_MS = 5_000;
 const MAX_KEPT = 10_000;
 
@@ -98,8 +98,7 @@ export class DocumentQuota {
    * Refuses an upload that will not fit before its body is read. This is only a forecast: the write decides. An
    * upload that repeats the live head, or whose precondition fails, is left to the write.
    * @param size of the body, if known
-   * @returns a callback to call with the number of bytes received so far, for bodies of unknown size; it throws the
-   * same
+   * @returns a callback for bodies of unknown size: it takes the number of bytes received so far and throws the same error
    * @throws InsufficientStorage
    */
   async foresee(upload: ForeseenUpload, size: number | undefined): Promise<(received: number) => void> {
@@ -115,9 +114,9 @@ export class DocumentQuota {
   }
 
   /**
-   * What the owner's other workspaces hold, for a write on a node that does not have them. Far from the quota it is a few seconds
-   * old: to ask all nodes for each upload would cost more than the upload. While a node refuses connections, uploads to workspaces
-   * of other nodes go on, with the last value that this instance knows, or with 0.
+   * Bytes in the owner's other workspaces, for a write on a node that does not have them. Below half of the quota the value may
+   * be KEPT_MS old: asking all nodes for each upload would cost more than the upload. While a node refuses connections, uploads
+   * to workspaces of other nodes continue with the last value that this instance knows, or with 0.
    */
   async heldElsewhere(workspaceId: string): Promise<number> {
     const quota = this.ofUploads;
@@ -125,7 +124,7 @@ export class DocumentQuota {
     const known = this.lately(workspaceId, quota);
     if (known !== undefined) return known;
     const bytes = await this.askOtherNodes(workspaceId);
-    this.elsewhere.delete(workspaceId); // it is the newest then
+    this.elsewhere.delete(workspaceId); // inserted again below, as the newest
     const [oldest] = this.elsewhere.keys();
     if (this.elsewhere.size >= MAX_KEPT && oldest !== undefined) this.elsewhere.delete(oldest);
     this.elsewhere.set(workspaceId, { bytes, until: performance.now() + KEPT_MS });
@@ -144,13 +143,13 @@ export class DocumentQuota {
     }
   }
 
-  /** As `heldElsewhere`, without asking: undefined where the nodes have to be asked. */
+  /** Like `heldElsewhere`, but from the cache alone; undefined when the nodes must be asked. */
   knownElsewhere(workspaceId: string): number | undefined {
     const quota = this.ofUploads;
     return quota === null ? 0 : this.lately(workspaceId, quota);
   }
 
-  /** Far from the quota it may be a few seconds old. */
+  /** The cached value; undefined when it has expired or is at least half of the quota. */
   private lately(workspaceId: string, quota: number): number | undefined {
     const known = this.elsewhere.get(workspaceId);
     return known && known.until > performance.now() && known.bytes < quota / 2 ? known.bytes : undefined;
@@ -162,7 +161,7 @@ export class DocumentQuota {
     return { ...found, usedBytes: found.usedBytes + (await this.heldElsewhere(workspaceId)) };
   }
 
-  /** The error for an upload that does not fit. */
+  /** Counts a refusal and returns its error. */
   exceeded(usedBytes: number, requestedBytes: number): InsufficientStorage {
     this.refusals.add();
     return new InsufficientStorage('the storage quota is used up', {

@@ -51,7 +51,10 @@ export const UploadPrecondition = fromRequest(({ headers }): Precondition => {
   return { ifMatch, ifAbsent };
 });
 
-/** The content hashes of an `If-Match`, or `*`; null when absent. No other tag can match a version. @throws BadRequest when it lists no tag */
+/**
+ * The content hashes of an `If-Match`, or `*`; null when absent. No other tag can match a version.
+ * @throws BadRequest when it lists no tag
+ */
 export function contentHashesIn(ifMatch: string | undefined): readonly string[] | null {
   const tags = parseIfMatch(ifMatch, 'content hashes');
   return tags?.filter((tag) => tag === '*' || CONTENT_HASH.test(tag)) ?? null;

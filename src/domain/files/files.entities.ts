@@ -12,7 +12,7 @@ export class ChangeEntity {
   @Column('uuid')
   fileId: string;
 
-  /** That of the file. */
+  /** The encrypted path of the file. */
   @Column('text')
   path: string;
 
@@ -36,7 +36,7 @@ export class ChangeEntity {
   changedByDevice: string | null;
 }
 
-/** A file: its current version, and its encrypted path. */
+/** A file with its current version and its encrypted path. */
 @Entity('files')
 export class FileEntity {
   @PrimaryColumn('uuid')
@@ -52,7 +52,7 @@ export class FileEntity {
   @Column({ type: 'bytea', insert: false, update: false })
   pathHash: Buffer;
 
-  /** That of the current version. */
+  /** Blob of the current version. */
   @Column('uuid')
   blobId: string;
 
@@ -105,7 +105,7 @@ export class VersionEntity {
   @Column('text', { nullable: true })
   deviceId: string | null;
 
-  /** The change that has created it. */
+  /** Cursor of the change that created the version. */
   @Column('bigint', { nullable: true })
   changeCursor: number | null;
 

@@ -13,10 +13,7 @@ const heldByOwner = (but = ''): string => `(
   SELECT coalesce(sum(o.document_bytes), 0)::bigint FROM {workspaces} o
   WHERE o.user_id = (SELECT w.user_id FROM {workspaces} w WHERE w.id = $1) AND o.deleted_at IS NULL${but})`;
 
-/**
- * The last arguments of the function: the usage of the owner's other workspaces, and the quota ($quota), null for
- * unlimited.
- */
+/** The last arguments of the function: the usage of the owner's other workspaces, and the quota ($quota; null: unlimited). */
 const held = (quota: number): string =>
   `CASE WHEN $${quota}::bigint IS NULL THEN 0 ELSE ${heldByOwner(' AND o.id <> $1')} END, $${quota}::bigint`;
 
@@ -24,7 +21,7 @@ const LIVE_HASH = `(
        SELECT content_hash FROM {files} WHERE workspace_id = $1 AND path_hash = sha256($2::text::bytea) AND NOT is_deleted
      ) AS "liveHash"`;
 
-/** The highest id as text is the highest of uuids. */
+/** As text, ids sort in the same order as uuids. */
 function purgeById(table: 'versions' | 'files'): string {
   return `WITH gone AS (
        DELETE FROM {${table}}
@@ -36,10 +33,10 @@ function purgeById(table: 'versions' | 'files'): string {
 
 export const fileStatements = {
   /**
-   * Uploads to several workspaces in one commit, to different paths of each workspace. $1 to $3 are the workspaces, with the
-   * place of the user who must have access among the users ($5), and the grace period; $7 are the places of the uploads'
-   * workspaces among these. Returns the outcomes with the 1-based places of the uploads; none for a workspace that is closed
-   * to its user, locked by somebody else, or deleted: nothing is written there. Never waits for a lock.
+   * Uploads to several workspaces in one commit, to different paths in each. $1: the workspaces; for each of them, $2: the
+   * position in $5 of the user who must have access, and $3: the grace period. $7: for each upload, the position of its workspace
+   * in $1. Returns the outcomes with the 1-based positions of the uploads. Writes and returns nothing for a workspace that is
+   * closed to its user, locked or deleted. Never waits for a lock.
    */
   putTogether: statement(
     'files.put_together',
@@ -59,7 +56,7 @@ export const fileStatements = {
        $1, heads, held, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19
      )`,
     {
-      // $2 are the owners, $3 what their other workspaces hold, $4 the quota, $5 the places: accounts are not on the node.
+      // Accounts are not on the node. $2: owners, $3: usage of their other workspaces, $4: quota, $5: positions of workspaces.
       onNodes: `SELECT place, outcome, file_id AS "fileId", file_version AS version, change_cursor AS cursor, used_bytes AS "usedBytes"
      FROM (
        SELECT array_agg(l.head_cursor ORDER BY nth) AS heads, array_agg(l.document_bytes + asked.elsewhere ORDER BY nth) AS held
@@ -87,7 +84,7 @@ export const fileStatements = {
      WHERE ${isOpen(14)}`,
   ),
 
-  /** The same where the owner's other workspaces are on other nodes: $17 is what they hold, $18 the quota. */
+  /** The same when the owner's other workspaces are on other nodes: $17 is their usage, $18 the quota. */
   putOnNode: ofOpenWorkspace(
     'files.put_on_node',
     (
@@ -97,7 +94,7 @@ export const fileStatements = {
      WHERE ${isOpen(14, condition)}`,
   ),
 
-  /** The bytes that the other live workspaces of the owner of $1 hold. */
+  /** Bytes used by the other live workspaces of the owner of $1. */
   heldElsewhere: statement(
     'files.held_elsewhere',
     `SELECT coalesce(sum(document_bytes), 0)::bigint AS "usedBytes" FROM {workspaces}
@@ -105,8 +102,8 @@ export const fileStatements = {
   ),
 
   /**
-   * Usage of the account, and the hash of the live head that an upload to path $2 would replace. The write checks
-   * both again. On a node, where the owner's other workspaces may be elsewhere, the usage is not whole.
+   * Usage of the account, and the hash of the live head that an upload to path $2 would replace. The write checks both again. On
+   * a node, where the owner's other workspaces may be elsewhere, the usage is that of the workspace alone.
    */
   foreseen: statement(
     'files.foreseen',
@@ -154,8 +151,7 @@ export const fileStatements = {
   ),
 
   /**
-   * Up to $2 rows of a deleted workspace's history above a key ($3), in its order. Each statement keeps the rows that the
-   * following one needs.
+   * Deletes up to $2 rows of a deleted workspace above a key ($3), in key order. Each step leaves the rows that the next needs.
    */
   purgeChanges: statement(
     'files.purge_changes',
@@ -379,8 +375,9 @@ export const usageStatements = {
   ),
 };
 
-/** Tables whose rows name a workspace without a foreign key to it. */
-/** Tables, and which of their rows are looked at: a blob that no row refers to goes with the next sweep. */
+/**
+ * Tables that name a workspace without a foreign key to it, and the rows to check: the sweeper removes blobs that are not live.
+ */
 const OF_WORKSPACE = [
   ['blobs', "state = 'live'"],
   ['files', 'true'],
@@ -388,7 +385,7 @@ const OF_WORKSPACE = [
   ['changes', 'true'],
 ] as const;
 
-/** Each workspace that rows of the table name is looked up once, by the table's key. */
+/** Skips along the table's key, so that each workspace that the rows name is looked up once. */
 const withoutWorkspace = ([table, condition]: (typeof OF_WORKSPACE)[number]): string => `
   (WITH RECURSIVE named (id) AS (
      (SELECT workspace_id FROM {${table}} ORDER BY workspace_id LIMIT 1)
@@ -400,7 +397,7 @@ const withoutWorkspace = ([table, condition]: (typeof OF_WORKSPACE)[number]): st
    WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {workspaces} w WHERE w.id = named.id)
      AND EXISTS (SELECT 1 FROM {${table}} WHERE workspace_id = named.id AND ${condition}))`;
 
-/** The same for the engine, which refuses such a recursion: it reads all rows. */
+/** The same for the engine, which does not support such a recursion: it reads all rows. */
 const withoutWorkspaceOnNodes = ([table, condition]: (typeof OF_WORKSPACE)[number]): string => `
   SELECT '${table}' AS "table", workspace_id AS "workspaceId"
   FROM (SELECT DISTINCT workspace_id FROM {${table}} WHERE ${condition}) named
@@ -413,7 +410,7 @@ export const rowsStatements = {
     { onNodes: OF_WORKSPACE.map(withoutWorkspaceOnNodes).join(' UNION ALL ') },
   ),
 
-  /** All of one snapshot. Nothing for a workspace that is deleted: its purge removes the rows step by step. */
+  /** Reads one snapshot. Returns nothing for a deleted workspace, whose purge removes the rows step by step. */
   faults: statement(
     'rows_check.faults',
     `SELECT kind, count(*) AS rows, min(example) AS example FROM (

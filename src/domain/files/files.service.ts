@@ -29,7 +29,7 @@ export interface Uploaded {
   readonly fileId: string;
   readonly encryptedSize: number;
   readonly version: number;
-  /** Of the logged change; null when nothing was written. */
+  /** Cursor of the logged change; null when nothing was written. */
   readonly cursor: number | null;
 }
 
@@ -86,10 +86,10 @@ export class Files {
   }
 
   /**
-   * Uploads of a batch that one device makes, each to another path of one workspace, with content whose hash has been checked.
-   * They share a commit if it has room for them (COMMIT_UPLOADS, COMMIT_BYTES), and are announced once. Each is decided as by
-   * `upload`.
-   * @returns the result of each, or the error that `upload` would have thrown
+   * Stores a batch of uploads from one device, each to a different path of one workspace, with content whose hash has been
+   * checked. They share a commit if they fit into one (COMMIT_UPLOADS, COMMIT_BYTES), and are announced once. Each is decided as
+   * in `upload`.
+   * @returns for each upload the result, or the error that `upload` would have thrown
    * @throws ServiceUnavailable when the bytes of one cannot be stored; nothing is written then
    */
   async uploadAll(
@@ -223,8 +223,8 @@ export interface VersionBytes extends BlobReference {
 }
 
 /**
- * Half of what a client usually has in flight: while one batch is read, the callers of another get their answers and
- * ask again. Each row may carry an inline blob.
+ * Half of the requests that a client usually has in flight: while one batch is read, the callers of the other batch receive their
+ * answers and send the next requests. Each row may carry an inline blob.
  */
 const BATCH_SIZE = 8;
 

@@ -12,18 +12,15 @@ import { UploadLines, type Waiting } from './upload-lines.js';
 
 type Answer = () => void;
 
-/** Commits one after the other. */
+/** A sequence of commits, one after the other. */
 interface Lane {
-  /** Whether it counts against MOST_SHARED_COMMITS: not while it waits for a slow commit of one workspace. */
+  /** Whether it counts against MOST_SHARED_COMMITS; false while it waits for a slow commit of one workspace. */
   isSharing: boolean;
 }
 
 const nothing: Answer = () => undefined;
 
-/**
- * Limits per instance: uploads of one user across all workspaces, and of all users. Each upload may hold
- * INLINE_BLOB_BYTES.
- */
+/** Limits of waiting uploads per instance: of one user, and of all users. Each upload may hold INLINE_BLOB_BYTES. */
 const MOST_OF_ONE_USER = 200;
 const MOST_OF_ALL = 1_000;
 const RETRY_SECONDS = 1;
@@ -34,22 +31,22 @@ const RETRY_SECONDS = 1;
 const LONGEST_WAIT_MS = 10_000;
 /** When a commit takes longer, the next one starts beside it. */
 const PATIENCE_MS = 50;
-/** Commits of several workspaces under way, all but one of them for longer than that; on nodes, for each part of the tables. */
+/** Concurrent shared commits, per part of the tables on nodes. All but one of them have taken longer than PATIENCE_MS. */
 const MOST_SHARED_COMMITS = 3;
 
 /**
- * Group commit: an upload that finds no commit under way is committed at once, and all uploads that arrive meanwhile, to
- * whatever workspaces, share the next commit. Committed separately, they would queue for a workspace's row lock, and each
- * would pay for its own round trip and its own flush. No upload is acknowledged before its commit, and each is decided as if
- * it were alone, in order of arrival at its workspace.
+ * Group commit: an upload is committed at once when no commit is running. Uploads that arrive meanwhile, to any workspaces, share
+ * the next commit. Committed separately, they would queue for a workspace's row lock, and each would pay for its own round trip
+ * and its own flush. No upload is acknowledged before its commit, and each is decided as if it were alone, in order of arrival at
+ * its workspace.
  *
- * A workspace cannot hold up others: when a shared commit finds it locked, deleted or closed to the caller, it leaves its
- * uploads out, and they are committed by themselves, as are all others that arrive for it meanwhile. Owners take turns in
- * shared commits, which run one at a time and count as the service's own statements.
+ * A workspace cannot delay other workspaces: a shared commit that finds it locked, deleted or closed to the caller leaves out its
+ * uploads, which are then committed separately, with all uploads that arrive for it meanwhile. Owners take turns in shared
+ * commits, which run one at a time unless they are slow, and count as the service's own statements.
  */
 @Injectable()
 export class GroupCommitQueue {
-  /** By part of the tables: a statement writes to those of one. On one server there is one part. */
+  /** By part of the tables, because a statement writes to the tables of one part. A single server has one part. */
   private readonly parts = new Map<string, PartCommits>();
   private readonly counts = new KeyedCounter();
 
@@ -62,7 +59,7 @@ export class GroupCommitQueue {
     queues.watch('uploads', () => this.waiting);
   }
 
-  /** Uploads not yet taken into a commit, without those of batches. */
+  /** The number of uploads that are not yet in a commit, without those of batches. */
   get waiting(): number {
     return this.counts.total;
   }
@@ -86,9 +83,9 @@ export class GroupCommitQueue {
   }
 
   /**
-   * Uploads of a batch, each to another path of one workspace: in one commit if it has room for them and nothing else waits.
-   * They do not count as waiting uploads: whoever sends a batch must bound how many there are.
-   * @returns the outcome of each, or its error as of `put`
+   * Commits the uploads of a batch, each to a different path of one workspace: in one commit if they fit and nothing else waits.
+   * They do not count as waiting uploads, so the caller must bound their number.
+   * @returns for each upload the outcome, or the error that `put` would throw
    */
   async putAll(puts: readonly Put[]): Promise<PromiseSettledResult<PutOutcome>[]> {
     const [first] = puts;
@@ -128,15 +125,15 @@ export class GroupCommitQueue {
   }
 }
 
-/** The commits to one part of the tables, or to the only server. */
+/** The commits to one part of the tables; a single server has one part. */
 class PartCommits {
   private readonly lines: UploadLines;
-  /** The lane in which the next shared commit starts; undefined when nothing waits, or when the last commit takes long. */
+  /** The lane in which the next shared commit starts; undefined when nothing waits, or when the last commit is slow. */
   private lane: Lane | undefined;
-  /** The number of lanes whose commit has not ended, without slow commits of one workspace. */
+  /** The number of lanes with a running commit, without slow commits of one workspace. */
   private sharing = 0;
 
-  /** @param counts the uploads that are not yet in a commit, without those of batches, by owner */
+  /** @param counts by owner, the number of uploads that are not yet in a commit, without those of batches */
   constructor(
     private readonly writer: UploadWriter,
     private readonly clock: Clock,
@@ -160,9 +157,8 @@ class PartCommits {
   }
 
   /**
-   * Makes shared commits until nothing waits. While the database processes a commit, the uploads of the previous one are
-   * answered and the requests that follow from it are read. A commit that takes long is the last of its lane: another lane
-   * takes over.
+   * Runs shared commits until no upload waits. While the database processes a commit, the uploads of the previous commit are
+   * answered and the next requests of their clients are read. A slow commit is the last of its lane: another lane takes over.
    */
   private async share(lane: Lane): Promise<void> {
     let answer = nothing;
@@ -201,10 +197,7 @@ class PartCommits {
     this.startSharing();
   }
 
-  /**
-   * Commits a batch of one workspace, whose lock may have to be waited for, and returns the callback that answers its uploads.
-   * Never rejects.
-   */
+  /** Commits a batch of one workspace, waiting for its lock, and returns the callback that answers its uploads. Never rejects. */
   private async commitApart(batch: readonly Waiting[]): Promise<Answer> {
     const [first] = batch;
     const answer = await inScopeOf(first, () => this.commit(batch));
@@ -230,7 +223,7 @@ class PartCommits {
     }
   }
 
-  /** The lines of a batch whose commit has ended are ready again, except those of uploads that were left out. */
+  /** Makes the lines of a committed batch ready again; uploads that were left out are committed separately first. */
   private release(batch: readonly Waiting[], left: readonly Waiting[]): void {
     for (const workspaceId of new Set(batch.map(({ put }) => put.workspaceId))) {
       const uploads = left.filter(({ put }) => put.workspaceId === workspaceId);
@@ -239,7 +232,7 @@ class PartCommits {
     }
   }
 
-  /** Commits uploads of one workspace by themselves, and all that wait behind them. */
+  /** Commits uploads of one workspace separately, and then all that wait behind them. */
   private async drainApart(workspaceId: string, left: readonly Waiting[]): Promise<void> {
     for (let batch = left; batch.length > 0; batch = this.lines.takeOf(workspaceId)) {
       (await this.commit(batch))();
@@ -287,13 +280,13 @@ class PartCommits {
 const isOfOneRow = (error: unknown): boolean => /^(22|23|P0)/.test(sqlState(error) ?? '');
 
 /**
- * The same for one workspace, which may also be slow or in a deadlock, or its shard on the move. `0A`: a plan that a migration has made
- * invalid.
+ * Errors that a single workspace can cause: those of one row, a lock timeout, a cancelled statement, a deadlock, a shard that
+ * moves, and `0A`, a plan that a migration has made invalid.
  */
 const isOfTheWorkspace = (error: unknown): boolean =>
   isOfOneRow(error) || /^(0A|40|55P03|57014|CS001)/.test(sqlState(error) ?? '');
 
-/** Statements count for the user of the request, not for whoever happens to run this. */
+/** Attributes the statements of `work` to the user of the waiting request, not to the request that triggered it. */
 function inScopeOf<T>(waiting: Waiting | undefined, work: () => T): T {
   return waiting?.scope ? requestScope.run(waiting.scope, work) : requestScope.exit(work);
 }

@@ -1,21 +1,22 @@
--- The functions that decide and write every upload. A start loads this file after the migrations when its text has changed
--- (upload-functions.ts), while instances of the version before may still call them: other parameters or columns need another
--- name, and what the service relies on must not be in this file alone, but come with a migration.
+-- The functions that decide and write every upload. The service loads this file at its start, after the migrations, when the text
+-- has changed (platform/database/migrate.ts), while instances of the previous version may still call the functions. So other
+-- parameters or columns need a new function name, and whatever the service relies on must come with a migration as well.
 --
--- What is in braces are names, as in statements (platform/database/stored-functions.ts): connections to the nodes of an engine have
--- copies for the tables of each shard. So there is neither the name of a constraint, which is another one in each shard, nor an
--- element of an array as the new value of a column, on which Citus 13.2 crashes.
+-- Names in braces are replaced as in statements: connections to the nodes of an engine have copies of the functions for the
+-- tables of each shard. So do not name constraints, whose names differ between shards, and do not assign an array element to a
+-- column, on which Citus 13.2 crashes.
 
--- Decides uploads to several workspaces, one after the other, each as if the ones before it had been committed, and writes those
--- that change something with one statement for each table.
+-- Decides uploads to several workspaces in order, each as if the previous ones had been committed, and writes the changes with
+-- one statement per table.
 --
--- p_workspace, p_head and p_held have an element for each workspace: its head cursor, and what its account holds. A workspace whose
--- head is null is left out: its uploads get no row and write nothing. p_quota is the limit of each account, null for none.
--- The others have an element for each upload; p_of is the place of its workspace. p_bytes has the contents one after the other, of
--- p_length bytes each; a null length: the store has them, and p_blob is staged. p_if_match is a list of hashes with commas.
+-- p_workspace, p_head and p_held have one element per workspace: its head cursor, and the usage of its account. A workspace whose
+-- head is null is skipped: its uploads return no row and write nothing. p_quota is the limit of each account; null: unlimited.
+-- The other arrays have one element per upload; p_of is the position of its workspace. p_bytes is the contents in order, of
+-- p_length bytes each; when p_length is null, the store has the content and p_blob is staged. p_if_match is a list of hashes,
+-- separated by commas.
 --
--- outcome: created | updated | unchanged | precondition_failed | quota_exceeded | blob_gone. used_bytes is what the account holds, with
--- the uploads decided before, when the quota would be exceeded.
+-- outcome: created | updated | unchanged | precondition_failed | quota_exceeded | blob_gone. With quota_exceeded, used_bytes is
+-- the usage of the account including the uploads decided before.
 --
 -- Danger: the caller holds the locks of the workspaces, and has read p_head and p_held under them. The paths of a workspace
 -- differ: all uploads are decided on the basis of the tables before any of them.
@@ -51,11 +52,11 @@ DECLARE
   w int;
   is_live boolean;
   next_byte int := 1;
-  -- By workspace: the head of the log, and the files and bytes that are added.
+  -- By workspace: the head of the log, and the added files and bytes.
   log_heads bigint[] := p_head;
   added_files int[] := array_fill(0, ARRAY[cardinality(p_head)]);
   added_bytes bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_head)]);
-  -- The uploads that are written, in order: place, file, version, cursor and first byte.
+  -- The written uploads, in order: position, file, version, cursor and first byte.
   written int[] := '{}';
   written_files uuid[] := '{}';
   written_versions int[] := '{}';
@@ -162,9 +163,9 @@ BEGIN
   FROM unnest(written, written_files, written_versions, written_cursors) AS u (n, file, version, cursor);
 END $$;
 
--- The same for one workspace, for whose lock it waits. The lock is taken by a statement of its own, so that the ones after it
--- see what the previous writer has committed. p_elsewhere is what the account holds in other workspaces. The outcome is
--- workspace_gone for all when the workspace is deleted.
+-- The same for one workspace; waits for its lock. A separate statement takes the lock, so that the following ones see what the
+-- previous writer has committed. p_elsewhere is the usage of the account's other workspaces. When the workspace is deleted, the
+-- outcome of every upload is workspace_gone.
 CREATE OR REPLACE FUNCTION {put_documents}(
   p_workspace uuid,
   p_path text[],

@@ -6,11 +6,11 @@ import type { Examination, Finding } from '../../platform/doctor.js';
 import { liveWorkspaceIds, WorkspaceEntity } from '../workspaces/index.js';
 import { rowsStatements, usageStatements } from './files.queries.js';
 
-/** Rows of one kind that refer to nothing, or differ from the row that they repeat. */
+/** Rows of one kind that refer to nothing, or differ from the row whose value they repeat. */
 interface Fault {
   readonly kind: Kind;
   readonly rows: number;
-  /** One of them. */
+  /** The id or cursor of one of these rows. */
   readonly example: string;
 }
 
@@ -29,8 +29,8 @@ const REPEATED = {
 type Kind = keyof typeof DANGLING | keyof typeof REPEATED;
 
 /**
- * Checks what no foreign key holds: that versions and changes have their file, versions their blob, and all of them a workspace;
- * and what is repeated so that reads need no join: the head of a file and the path of a change.
+ * Checks what no foreign key enforces: versions and changes have their file, versions their blob, and all of them a workspace.
+ * Also checks values that are repeated so that reads need no join: the head of a file and the path of a change.
  */
 @Injectable()
 export class RowsCheck {
@@ -39,7 +39,7 @@ export class RowsCheck {
     @InjectRepository(WorkspaceEntity) private readonly workspaces: Repository<WorkspaceEntity>,
   ) {}
 
-  /** Reads the workspaces one by one, without a time limit and without locks. With `fix`, it corrects what is repeated. */
+  /** Reads the workspaces one by one, without a time limit and without locks. With `fix`, it corrects repeated values. */
   async *examine({ fix }: Examination): AsyncGenerator<Finding> {
     const session = await sessionWithoutTimeouts(this.database, 'doctor');
     try {

@@ -6,7 +6,7 @@ import type { Put, PutOutcome } from './upload-writer.js';
 /** An upload that waits for a commit. */
 export interface Waiting {
   readonly owner: string;
-  /** Whether it takes one of the owner's places; an upload of a batch does not. */
+  /** Whether it counts towards the owner's limit; an upload of a batch does not. */
   readonly isCounted: boolean;
   /** In ms, from `Clock.elapsed`. */
   readonly since: number;
@@ -16,23 +16,23 @@ export interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Limits of a commit: uploads, and bytes in rows. A single upload may have more bytes. */
+/** Limits of a commit: uploads, and inline bytes. A single upload may exceed COMMIT_BYTES. */
 export const COMMIT_UPLOADS = 64;
 export const COMMIT_BYTES = 1024 * 1024;
 
 /**
- * The waiting uploads, in a line for each workspace. A line is taken from by one commit at a time; between commits it is
- * ready. A commit takes uploads of one workspace that are all of one caller and to different paths, in order of arrival.
+ * The waiting uploads, one line per workspace. Only one commit at a time takes uploads from a line; between commits the line is
+ * ready. From each line, a commit takes uploads of one caller to different paths, in order of arrival.
  */
 export class UploadLines {
   private readonly lines = new Map<string, Waiting[]>();
-  /** Workspaces whose line is not empty and in no commit. Those that were served last are at the end. */
+  /** Workspaces whose line is not empty and in no commit, the most recently served last. */
   private readonly ready = new Set<string>();
 
-  /** @param counts the uploads that are not yet in a commit, without those of batches, by owner */
+  /** @param counts by owner, the number of uploads that are not yet in a commit, without those of batches */
   constructor(private readonly counts = new KeyedCounter()) {}
 
-  /** Whether a commit would find something to take. */
+  /** Whether any line has uploads for a commit. */
   get isReady(): boolean {
     return this.ready.size > 0;
   }
@@ -50,8 +50,8 @@ export class UploadLines {
   }
 
   /**
-   * Takes the uploads of the next commit from the ready lines, which are then in that commit. Owners take turns, and so do the
-   * lines of one owner. Uploads of one workspace stand together, in order.
+   * Takes the uploads of the next commit from the ready lines; their lines stay in that commit until `release`. Owners take
+   * turns, and so do the lines of one owner. Uploads of one workspace are adjacent, in order.
    */
   take(): Waiting[] {
     const owners = this.readyByOwner();
@@ -65,7 +65,7 @@ export class UploadLines {
     });
   }
 
-  /** Takes the next uploads of one workspace, whose line the caller has already. */
+  /** Takes the next uploads of one workspace, whose line is already in the caller's commit. */
   takeOf(workspaceId: string): Waiting[] {
     const batch = new Batch();
     const line = new Line(workspaceId, this.lines.get(workspaceId) ?? []);
@@ -73,7 +73,7 @@ export class UploadLines {
     return this.counted(line.cut());
   }
 
-  /** The commit has ended: the line is ready again, or removed when nothing waits in it. */
+  /** Ends a commit: the line is ready again, or is removed when it is empty. */
   release(workspaceId: string): void {
     if (this.lines.get(workspaceId)?.length) this.ready.add(workspaceId);
     else this.lines.delete(workspaceId);
@@ -109,7 +109,7 @@ export class UploadLines {
   }
 }
 
-/** What a commit takes from one line. */
+/** The uploads that a commit takes from one line. */
 class Line {
   private readonly paths = new Set<string>();
   private count = 0;
@@ -119,7 +119,7 @@ class Line {
     private readonly waiting: Waiting[],
   ) {}
 
-  /** Whether the next upload is of the same caller as the first, and to another path than those that are taken. */
+  /** Whether the next upload has the same caller as the first, and a path that is not taken yet. */
   get hasNext(): boolean {
     const next = this.waiting[this.count]?.put;
     return (
@@ -141,12 +141,12 @@ class Line {
   }
 }
 
-/** At least one upload, and no more inline bytes than a request should carry. */
+/** The size of a commit: at least one upload, at most COMMIT_UPLOADS and, beyond the first, COMMIT_BYTES. */
 class Batch {
   private rows = 0;
   private bytes = 0;
 
-  /** @returns false when there is no room for it */
+  /** @returns false when there is no room for the upload */
   add({ bytes: inline }: Put): boolean {
     const bytes = this.bytes + (inline?.length ?? 0);
     if (this.rows === COMMIT_UPLOADS || (this.rows > 0 && bytes > COMMIT_BYTES)) return false;

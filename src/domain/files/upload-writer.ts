@@ -40,7 +40,7 @@ export interface PutOutcome {
 /** With `quota_exceeded`, nothing was written: `usedBytes` and this upload would exceed the quota. */
 export type Answered = PutOutcome | { readonly outcome: 'quota_exceeded'; readonly usedBytes: number };
 
-/** Writes uploads in one commit each time: those to one workspace, or those to many that nobody else has locked. */
+/** Writes uploads in one commit: to one workspace, or to several workspaces that are not locked. */
 @Injectable()
 export class UploadWriter {
   private readonly isOnNodes: boolean;
@@ -55,7 +55,7 @@ export class UploadWriter {
   }
 
   /**
-   * Uploads of one caller to one workspace, to different paths. Waits for the lock of the workspace.
+   * Writes uploads of one caller to one workspace, to different paths. Waits for the lock of the workspace.
    * @throws WorkspaceClosed when access was refused and nothing was written
    */
   async write(puts: readonly Put[]): Promise<Answered[]> {
@@ -77,16 +77,16 @@ export class UploadWriter {
     return this.database.run(fileStatements.putOnNode, [...values, elsewhere, ofUploads]);
   }
 
-  /** The part whose uploads are committed together; '' on one server. */
+  /** The part of the tables that holds the workspace: uploads to one part can share a commit. '' on a single server. */
   async partOf(workspaceId: string): Promise<string> {
     return (await this.database.placeOf(workspaceId)).id;
   }
 
   /**
-   * Uploads to any workspaces, on nodes to workspaces of one part, each of them with one caller and different paths. Never waits for
-   * the lock of a workspace.
-   * @returns undefined for uploads to a workspace that is closed to the caller, locked, or deleted, which are not written; on nodes
-   * also for other reasons
+   * Writes uploads to any workspaces (on nodes: of one part), to each of them from one caller and to different paths. Never waits
+   * for the lock of a workspace.
+   * @returns undefined for uploads to a workspace that is closed to the caller, locked, or deleted, which are not written; on
+   * nodes also without a caller, or when the usage of the account's other workspaces is not known
    */
   async writeUnlocked(puts: readonly Put[]): Promise<(Answered | undefined)[]> {
     const outcomes = Array<Answered | undefined>(puts.length).fill(undefined);
@@ -102,7 +102,7 @@ export class UploadWriter {
     return outcomes;
   }
 
-  /** Leaves out uploads of accounts of which it is not known what they hold elsewhere. */
+  /** Leaves out uploads of accounts whose usage in other workspaces is not known. */
   private async writeOnNode(puts: readonly Put[], outcomes: (Answered | undefined)[]): Promise<void> {
     const admitted = await this.workspaceAccess.areAdmitted(puts.map(({ caller }) => caller));
     const elsewhere = puts.map(({ workspaceId }) => this.quota.knownElsewhere(workspaceId));
@@ -144,7 +144,7 @@ export function valuesTogether(
 
 /**
  * The values of `fileStatements.putTogether` for the tables of a shard.
- * @param uploads with what the account of each holds in other workspaces
+ * @param uploads each with the usage of its account in other workspaces
  */
 function valuesOnShard(
   uploads: readonly { readonly put: Put; readonly held: number }[],
@@ -165,7 +165,7 @@ function valuesOnShard(
   return [workspaces.all, owners, elsewhere, quota, places, ...columns(puts)];
 }
 
-/** Different values with their 1-based places. */
+/** Distinct values with their 1-based positions. */
 class Places<T> {
   private readonly places = new Map<T, number>();
 
@@ -202,7 +202,7 @@ export const UPLOAD_FUNCTIONS: StoredFunctions = {
   template: readFileSync(new URL('./put-documents.sql', import.meta.url), 'utf8'),
 };
 
-/** Refuses an upload without sufficient room before its body is read, or as soon as more bytes arrive than fit. */
+/** Refuses an upload that does not fit before its body is read, or as soon as too many bytes have arrived. */
 @Injectable()
 export class UploadAdmission {
   constructor(

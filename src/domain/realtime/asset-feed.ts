@@ -9,7 +9,7 @@ import { SendBudget } from './socket-connection.js';
 
 const ASSETS_CHANGED = frameOf({ type: 'assets-changed' });
 
-/** After a long gap, this many wake-ups are enough. */
+/** Maximum wake-ups at once: after a long gap, more would add nothing. */
 const AT_ONCE = 20;
 
 /**

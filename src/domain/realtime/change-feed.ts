@@ -90,8 +90,8 @@ export class ChangeFeed {
   }
 
   /**
-   * If the log is behind what was sent, a backup was restored or a standby has taken over. Every member is then
-   * disconnected to pull, which tells it what to do, and the result is undefined.
+   * Returns undefined when the log is behind what was sent, because a backup was restored or a standby has taken over. Then all
+   * members are disconnected: they pull after reconnecting, and the answer tells them what to do.
    */
   private async pull(told: number): Promise<Awaited<ReturnType<ChangeLogReader['pull']>> | undefined> {
     try {

@@ -69,16 +69,16 @@ export class Connections implements Iterable<Connection> {
   }
 
   /**
-   * Closes a socket of the user with the most, otherwise of the address with the most: the one that has not said hello, or was
-   * silent, for longest.
-   * @returns false when these have no more than the client that needs the room
+   * Closes a socket of the user with the most sockets, otherwise of the address with the most: first one that has not said hello,
+   * then the one that was silent for longest.
+   * @returns false when neither has more sockets than the client that needs the room would have
    */
   makeRoomFor(userId: string, addressKey: string): boolean {
     const idlest =
       idlestOf(this.perUser, this.countOf(userId)) ??
       idlestOf(this.perAddress, this.countOfAddress(addressKey));
     if (!idlest) return false;
-    this.remove(idlest); // it makes room at once, and is closed later
+    this.remove(idlest); // frees the place at once; the socket closes later
     idlest.close(CloseCode.tryAgainLater);
     return true;
   }
@@ -93,7 +93,7 @@ export class Connections implements Iterable<Connection> {
   }
 }
 
-/** Of the largest group, if it is larger than one of `own` would be. */
+/** The idlest socket of the largest group; undefined unless that group is larger than `own` plus one. */
 function idlestOf(groups: ReadonlyMap<string, ReadonlySet<Connection>>, own: number): Connection | undefined {
   let most: ReadonlySet<Connection> = NONE;
   for (const group of groups.values()) if (group.size > most.size) most = group;

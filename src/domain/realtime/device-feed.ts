@@ -20,7 +20,7 @@ export class DeviceFeed {
   private readonly notices = new Notices();
   /** Devices on this instance, with their number of sockets. */
   private readonly here = new Map<string, number>();
-  /** This instance's devices as last written for the others; undefined when unknown. */
+  /** This instance's devices as last written for the other instances; undefined when unknown. */
   private written: string | undefined = '';
   private told: ReadonlySet<string> = new Set();
 
@@ -38,7 +38,7 @@ export class DeviceFeed {
     return this.here.size === 0;
   }
 
-  /** Whether the last write is known to have reached the others. */
+  /** Whether the last write is known to have reached the other instances. */
   get isWritten(): boolean {
     return this.written !== undefined;
   }
@@ -60,7 +60,7 @@ export class DeviceFeed {
     return now.size !== this.told.size || [...now].some((deviceId) => !this.told.has(deviceId));
   }
 
-  /** The presence rows of this instance have been lost and must be written again. */
+  /** Call it when the presence rows of this instance have been lost: they are then written again. */
   forgetWritten(): void {
     this.written = undefined;
   }
@@ -96,8 +96,7 @@ export class DeviceFeed {
       const deviceName = names?.get(deviceId) ?? deviceId;
       notices.push({ deviceId, frame: frameOf({ type: 'device_connected', deviceId, deviceName }) });
     }
-    // No await between these two lines: a member welcomed from now on gets the new count and must not be notified
-    // again.
+    // No await between these two lines: a member welcomed from now on gets the new count and must not be notified again.
     this.told = now;
     await this.notices.send(this.members, notices);
   }

@@ -4,7 +4,7 @@ import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { CoalescingRunner } from '../../platform/async.js';
 import { Database, isForeignKeyViolation, newId, statement } from '../../platform/database/index.js';
 
-/** A running instance. Its lease is by the clock of the database. */
+/** A running instance. Its lease uses the database clock. */
 @Entity('instances')
 export class Instance {
   @PrimaryColumn('uuid')
@@ -34,7 +34,7 @@ export class PresentDevice {
 const ALIVE = 'i.alive_until > statement_timestamp()';
 
 export const realtimeStatements = {
-  /** Every few seconds for all rooms of an instance: with 2,000 sockets, a repository takes 8 MiB more (measured). */
+  /** Runs every few seconds for all rooms of an instance: with 2,000 sockets, a repository takes 8 MiB more (measured). */
   heads: statement(
     'realtime.heads',
     `SELECT id, head_cursor AS "headCursor", assets_revision AS "assetsRevision"
@@ -75,7 +75,7 @@ export const realtimeStatements = {
      GROUP BY p.workspace_id`,
   ),
 
-  /** Those of the devices that have a live socket in the workspace, on any instance. */
+  /** The devices among $2 that have a live socket in the workspace, on any instance. */
   presentAmong: statement(
     'realtime.present_among',
     `SELECT DISTINCT p.device_id AS "deviceId" FROM presence p JOIN instances i ON i.id = p.instance_id
@@ -85,8 +85,8 @@ export const realtimeStatements = {
 };
 
 /**
- * Renewed every 5 s, so three renewals may fail. The others check every 3 s: the devices of a killed instance
- * disappear within 30 s.
+ * Renewed every 5 s, so three renewals may fail. Other instances check every 3 s: the devices of a killed instance disappear
+ * within 30 s.
  */
 const LEASE_S = 20;
 
@@ -107,8 +107,8 @@ export class Presence {
   ) {}
 
   /**
-   * Returns whether the other instances have dropped this one since the last call, which means that its devices must
-   * be written again.
+   * Returns whether the other instances have dropped this one since the last call, which means that its devices must be written
+   * again.
    */
   takeForgotten(): boolean {
     const wasForgotten = this.isForgotten;
@@ -148,7 +148,7 @@ export class Presence {
     return new Map(rows.map(({ workspaceId, deviceIds }) => [workspaceId, deviceIds]));
   }
 
-  /** Those of the devices that have a live socket in the workspace. */
+  /** Returns the given devices that have a live socket in the workspace. */
   async presentAmong(workspaceId: string, deviceIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.database.run<{ deviceId: string }>(realtimeStatements.presentAmong, [
       workspaceId,

@@ -53,10 +53,7 @@ export class RealtimeGateway implements OnGatewayConnection {
     });
   }
 
-  /**
-   * Counts a frame. Returns false when it must be ignored: the connection is closed, or the frame exceeds the rate
-   * limit.
-   */
+  /** Counts a frame. Returns false when it must be ignored: the connection is closed, or the frame exceeds the rate limit. */
   private hear(connection: Connection, isPong = false): boolean {
     const now = this.clock.elapsed();
     connection.lastHeard = now;

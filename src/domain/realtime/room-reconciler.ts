@@ -37,7 +37,7 @@ export class RoomEvents implements OnApplicationBootstrap {
     this.bus.on(WORKSPACE_DELETED, (id) => this.end(id));
   }
 
-  /** The workspace has been deleted: all its sockets are notified and closed. */
+  /** Notifies and closes all sockets of a deleted workspace. */
   end(workspaceId: string): void {
     for (const connection of this.connections.of(workspaceId)) {
       connection.sendError('workspace_not_found', 'the workspace was deleted');
@@ -96,7 +96,7 @@ export class RoomReconciler implements OnApplicationBootstrap {
     const room = this.rooms.get(head.id);
     if (!room) return;
     if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();
-    // Notifying of a thousand devices that come and go takes seconds: the other rooms need not wait for it.
+    // Not awaited: a thousand devices that connect or disconnect take seconds, and the other rooms must not wait for that.
     if (room.devices.differsWith(elsewhere))
       void this.log.bestEffort('notify a room of its devices', () => room.devices.catchUp());
   }

@@ -108,7 +108,7 @@ export class Rooms {
     if (room.devices.isEmptyHere && this.rooms.get(workspaceId) === room) this.rooms.delete(workspaceId);
   }
 
-  /** The heads of those of the workspaces that still exist. */
+  /** The heads of the workspaces that still exist. */
   heads(workspaceIds: readonly string[]): Promise<Head[]> {
     return this.database.run<Head>(realtimeStatements.heads, [workspaceIds]);
   }

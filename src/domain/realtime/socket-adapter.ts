@@ -55,8 +55,7 @@ export class SocketAdapter extends WsAdapter {
   }
 
   /**
-   * An error in a client's frames concerns that client alone: ws closes the socket with a protocol close code, and
-   * nothing is logged.
+   * An error in a client's frames concerns only that client: ws closes the socket with a protocol close code; nothing is logged.
    */
   override bindErrorHandler(server: WebSocketServer): WebSocketServer {
     server.on('connection', (socket: WebSocket) => socket.on('error', () => undefined));
@@ -210,10 +209,7 @@ export class Heartbeat {
     await this.rooms.settleAll();
   }
 
-  /**
-   * After a late beat, for example because the process was stopped, frames that peers sent meanwhile are still
-   * unread.
-   */
+  /** After a late beat, such as after the process was stopped, frames that peers sent meanwhile are still unread. */
   private ping(now: number): void {
     const isLate = now - this.lastBeat > 3 * BEAT_EVERY_MS;
     this.lastBeat = now;

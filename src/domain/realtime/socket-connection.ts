@@ -19,7 +19,7 @@ export const CloseCode = {
   suspended: 4403,
   /** The workspace was deleted. */
   workspaceNotFound: 4404,
-  /** The client reads more slowly than it is sent to; reconnect and pull. */
+  /** The client reads more slowly than the service sends; reconnect and pull. */
   tooSlow: 4408,
   /** More than 30 messages in 10 s. */
   rateLimited: 4429,
@@ -33,10 +33,7 @@ export interface Admission {
   readonly workspaceId: string;
   /** The key under which the client's connections are counted. */
   readonly addressKey: string;
-  /**
-   * The assets revision of the workspace, read before the 101: a client that has seen it is notified of every later
-   * change.
-   */
+  /** The workspace's assets revision, read before the 101: a client that has seen it is notified of every later change. */
   readonly assetsRevision: number;
 }
 
@@ -65,7 +62,7 @@ export class Connection {
   lastPinged: number;
 
   private readonly arrivals: number[] = [];
-  /** Pings of ours that may still be answered: the latest one, and one whose pong is in flight. */
+  /** Pings of the service that may still be answered: the latest one, and one whose pong is in flight. */
   private pongsDue = 0;
   private isClosing = false;
 
@@ -152,7 +149,7 @@ export class Connection {
     this.transport.end();
   }
 
-  /** Cuts the socket in 5 s unless it is closed by then: for a peer that has been told why. */
+  /** Cuts the socket in 5 s unless it is closed by then: for a peer that has been sent a close code. */
   cutSoon(): void {
     const cut = setTimeout(() => this.socket.terminate(), CLOSE_WITHIN_MS);
     cut.unref();
@@ -168,10 +165,7 @@ export class Connection {
 /** About 15 ms of work. */
 const SENDS_PER_TURN = 1_000;
 
-/**
- * Limits how much is sent in one event loop turn: after every 1,000 sends the sender yields, because otherwise
- * nothing else would run.
- */
+/** Limits how much is sent in one event loop turn: the sender yields after every 1,000 sends, so that other work can run. */
 export class SendBudget {
   private sends = 0;
 
@@ -202,10 +196,7 @@ export class Notices {
   /** The number of notices sent per member; members that have received all of them are removed. */
   private readonly progress = new Map<Connection, number>();
 
-  /**
-   * Resolves when all notices have been sent. Do not call it again before that. Members that join meanwhile are not
-   * notified.
-   */
+  /** Resolves when all notices have been sent. Do not call it again before that. Members that join meanwhile are not notified. */
   async send(members: Iterable<Connection>, notices: readonly Notice[]): Promise<void> {
     if (notices.length === 0) return;
     this.notices = notices;

@@ -10,8 +10,8 @@ import { Connections } from './connections.js';
 const EVERY_MS = 3_000;
 
 /**
- * Closes sockets whose token is no longer valid, whose session has ended or whose user is suspended: immediately when this
- * instance hears of it, within seconds in any case.
+ * Closes sockets whose token is no longer valid, whose session has ended or whose user is suspended: at once when an event
+ * announces it, otherwise within seconds.
  */
 @Injectable()
 export class TokenWatch implements OnApplicationBootstrap {

@@ -30,10 +30,7 @@ const SOCKETS_PER_WORKSPACE = 1_000;
 
 const ASK_AGAIN_AFTER_S = 10;
 
-/**
- * Authenticates and authorizes a WebSocket upgrade before the 101, with the checks of an HTTP request in the same
- * order.
- */
+/** Authenticates and authorizes a WebSocket upgrade before the 101, with the checks of an HTTP request in the same order. */
 @Injectable()
 export class UpgradeAuthorizer {
   private isClosed = false;
@@ -63,8 +60,8 @@ export class UpgradeAuthorizer {
   }
 
   /**
-   * Requires that there is room for one more socket, and that meanwhile neither a shutdown has begun nor the session has ended:
-   * both close the existing sockets. Danger: it counts sockets already admitted, so there must be no await between this call and
+   * Requires room for one more socket, and that since `admit` no shutdown has begun and the session has not ended: both close
+   * only the sockets that exist then. Danger: it counts sockets already admitted, so there must be no await between this call and
    * the 101, or concurrent upgrades pass the check together.
    * @throws Unauthorized, ServiceUnavailable, TooManyRequests
    */
@@ -110,7 +107,9 @@ export class UpgradeAuthorizer {
   }
 }
 
-/** A header counts even when it is malformed. The query is for browsers, which cannot set headers here. */
+/**
+ * The Authorization header takes precedence, even when it is malformed. The query is for browsers, which cannot set headers here.
+ */
 function tokenOf({ headers }: IncomingMessage, query: URLSearchParams): string | undefined {
   if (headers.authorization !== undefined) return bearerIn(headers.authorization);
   const [token, ...more] = query.getAll('token');

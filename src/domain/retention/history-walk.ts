@@ -19,7 +19,7 @@ export interface Batch {
   readonly versions: number;
 }
 
-/** When files become due that have more to thin later, by their ids. Times are PostgreSQL text. */
+/** By file id, the time at which a file next has versions to thin, as PostgreSQL text. */
 export type DueTimes = ReadonlyMap<string, string>;
 
 /** A batch as read, with the position of its last version. */
@@ -57,7 +57,7 @@ export async function* supersededVersions(
   }
 }
 
-/** Files to look at together, as of a time. */
+/** Files to examine together, as of a time. */
 export interface Histories {
   readonly workspaceId: string;
   readonly files: readonly string[];
@@ -65,7 +65,7 @@ export interface Histories {
 }
 
 /**
- * As `supersededVersions`, of some files.
+ * Like `supersededVersions`, for some files.
  * @param onDue called once, before the first batch
  */
 export async function* supersededOf(
@@ -88,7 +88,7 @@ export async function* supersededOf(
   }
 }
 
-/** The ids stay a single text: as separate strings, a page would be four thousand of them. */
+/** Keeps the ids in one text: as separate strings, a page would be four thousand of them. */
 function* inBatches({ versionIds, versions }: Batch, batchSize: () => number): Generator<Batch, void> {
   for (let from = 0, to; from < versions; from = to) {
     to = Math.min(from + batchSize(), versions);
@@ -111,7 +111,7 @@ function read<Row>(database: Database, query: Statement, values: readonly Parame
   });
 }
 
-/** The time as of which the last complete nightly run has thinned: at most one row. */
+/** The reference time of the last complete nightly run. The table has at most one row. */
 @Entity('retention_progress')
 export class RetentionProgress {
   @PrimaryColumn('boolean')

@@ -16,7 +16,7 @@ import { queueStatements } from './retention.queries.js';
 const WORKSPACES = 2_000;
 const CHANGES = 5_000;
 
-/** Files with pinned versions are looked at again after this time, should a deletion of a checkpoint not have been noted. */
+/** Files with pinned versions are examined again after this time, in case a deletion of a checkpoint was not noted. */
 const PINNED_FOR_MS = 30 * 24 * 60 * 60_000;
 
 /** A file in the queue, as read. */
@@ -27,10 +27,10 @@ export interface DueFile {
   readonly dueAt: string;
 }
 
-/** What a run has found out about files. */
+/** The findings of a run about files. */
 export interface Outcome {
   readonly due: DueTimes;
-  /** Files with versions that are superseded and still there. */
+  /** Files that still have superseded versions. */
   readonly pinned: ReadonlySet<string>;
 }
 
@@ -41,23 +41,23 @@ interface Progress {
 }
 
 /**
- * Which files have versions to thin: those that have got another version since the last run, read from the log; those of which a
- * version crosses a border, at a time computed when they were last looked at; those that had pinned versions when a checkpoint was
- * deleted. A file leaves the queue only when a run has looked at it and it has not become due again meanwhile, so a run that is
+ * The files that have versions to thin: files with a new version since the last run, found in the log; files of which a version
+ * moves into another bucket, at a time that the last run computed; and files that had pinned versions when a checkpoint was
+ * deleted. A file leaves the queue only when a run has examined it and it has not become due again meanwhile, so a run that is
  * killed, repeated or concurrent with another one loses nothing.
  */
 @Injectable()
 export class RetentionQueue {
   constructor(private readonly database: Database) {}
 
-  /** Yields the workspaces in which there is something to do. */
+  /** Yields the workspaces that need work. */
   async *workspaces(asOf: Date): AsyncGenerator<string, void> {
     for (const part of await this.database.parts()) yield* workspacesIn(part, asOf);
   }
 
   /**
    * Brings the queue of a workspace up to date.
-   * @param furthest the latest time as of which any run under way may read the queue
+   * @param furthest the latest reference time that a concurrent run may have
    */
   async refresh(workspaceId: string, furthest: Date): Promise<void> {
     const [progress] = await this.database.run<Progress>(queueStatements.progress, [workspaceId, RULE]);
@@ -67,7 +67,7 @@ export class RetentionQueue {
     if (progress.hasUnpinned) await this.database.run(queueStatements.addUnpinned, [workspaceId, furthest]);
   }
 
-  /** Yields the files of a workspace that are due, some at a time. */
+  /** Yields the due files of a workspace in pages. */
   async *due(workspaceId: string, asOf: Date): AsyncGenerator<DueFile[], void> {
     let last: DueFile | undefined = { fileId: BEFORE_ALL_IDS, revision: 0, dueAt: '-infinity' };
     while (last) {
@@ -78,7 +78,7 @@ export class RetentionQueue {
     }
   }
 
-  /** Returns the files of those versions that still exist. */
+  /** Returns the files of the given versions, as far as these still exist. */
   async filesOf(workspaceId: string, versionIds: string): Promise<string[]> {
     const rows = await this.database.run<{ fileId: string }>(queueStatements.filesOf, [
       workspaceId,
@@ -87,7 +87,7 @@ export class RetentionQueue {
     return rows.map(({ fileId }) => fileId);
   }
 
-  /** Records the outcome for files as of a time; not for those that have become due again meanwhile. */
+  /** Records the outcome for files as of a time, except for files that have become due again meanwhile. */
   async settle(
     workspaceId: string,
     files: readonly DueFile[],
@@ -131,7 +131,7 @@ export class RetentionQueue {
   }
 }
 
-/** Of a page of workspaces, those with something to do, and the last one of all; null when there is none. */
+/** The workspaces of a page that need work, and the last workspace of the page; null when the page is empty. */
 interface WorkspacePage {
   readonly ids: readonly string[];
   readonly last: string | null;
@@ -151,7 +151,7 @@ async function* workspacesIn(part: Part, asOf: Date): AsyncGenerator<string, voi
   }
 }
 
-/** A file with versions to thin at some time. */
+/** A file with versions to thin, now or later. */
 @Entity('retention_queue')
 export class QueuedFile {
   @PrimaryColumn('uuid')

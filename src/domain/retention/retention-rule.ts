@@ -7,7 +7,7 @@ const DAYS_FROM_MONDAY_TO_EPOCH = 3;
 /** The maximum age of a version at each resolution, to the millisecond; older versions are kept weekly. */
 export const KEPT_MS = { all: DAY_MS, hourly: 7 * DAY_MS, daily: 30 * DAY_MS };
 
-/** Names the rule. What was planned under another one is planned again. */
+/** Identifies the rule. When it changes, all files are queued again. */
 export const RULE = `UTC ${Object.values(KEPT_MS).join(' ')}`;
 
 /** The fields of a file version that matter to retention. */

@@ -1,7 +1,7 @@
 import { type Statement, statement } from '../../platform/database/index.js';
 import { KEPT_MS } from './retention-rule.js';
 
-/** Hours, not days: a day of a time zone may have 23. */
+/** In hours, because a day may have 23 hours in some time zones. */
 const after = (resolution: keyof typeof KEPT_MS): string =>
   `interval '${KEPT_MS[resolution] / (60 * 60_000)} hours'`;
 
@@ -35,8 +35,8 @@ export const retentionStatements = {
    * is current or pinned is not checked yet. Returns a single row with all ids and the last file and cursor, which are
    * null when there are none.
    *
-   * Also returns, whatever the position, when the other versions will be superseded: of each file, the first time after
-   * which a version has passed into a bucket that has a newer one. Without further uploads nothing is superseded before.
+   * Also returns, regardless of the position, when other versions will be superseded: for each file, the first time at which a
+   * version moves into a bucket that has a newer version. Without further uploads, nothing is superseded before that time.
    */
   superseded: statement(
     'retention.superseded',
@@ -88,8 +88,8 @@ const WITHOUT_WAITING = `set_config('synchronous_commit', 'off', true)`;
 
 export const queueStatements = {
   /**
-   * Of the next $2 workspaces above $1, those with something to do as of $3 under the rule $4: the log has grown, a checkpoint
-   * has been deleted, the rule is another one, or a file is due. Returns a single row, also with the last workspace of all.
+   * Returns the workspaces among the next $2 above $1 that need work as of $3 under the rule $4: the log has grown, a checkpoint
+   * was deleted, the rule has changed, or a file is due. Returns a single row, which also has the last of these $2 workspaces.
    */
   dueWorkspaces: statement(
     'retention.due_workspaces',
@@ -105,7 +105,7 @@ export const queueStatements = {
      ) page`,
   ),
 
-  /** How far the log of a workspace reaches and how far it was read under the rule $2; 0 when not at all. */
+  /** The head of a workspace's log, and the cursor up to which it was read under the rule $2; 0 when it was not read. */
   progress: statement(
     'retention.progress_of_workspace',
     `SELECT w.head_cursor AS "headCursor", coalesce(m.cursor, 0) AS cursor, coalesce(m.has_unpinned, false) AS "hasUnpinned"
@@ -113,7 +113,7 @@ export const queueStatements = {
      WHERE w.id = $1 AND w.deleted_at IS NULL`,
   ),
 
-  /** Makes up to $3 files above $2 due that have more than one version. Returns the last one; null when there is none. */
+  /** Queues up to $3 files above $2 that have more than one version. Returns the last one; null when there is none. */
   addAll: statement(
     'retention.queue_all',
     `WITH page AS MATERIALIZED (
@@ -137,9 +137,8 @@ export const queueStatements = {
   ),
 
   /**
-   * Reads up to $3 changes above $2, makes the files due that have got another version, and notes how far the log was read.
-   * Does not note it when another run has meanwhile. Head and changes are of one snapshot, in which no change below the head
-   * is missing.
+   * Reads up to $3 changes above $2, queues the files that have a new version, and notes how far the log was read unless another
+   * run has done so meanwhile. Head and changes come from one snapshot, in which no change below the head is missing.
    */
   addChanged: statement(
     'retention.queue_changed',
@@ -161,8 +160,8 @@ export const queueStatements = {
   ),
 
   /**
-   * After checkpoints were deleted: makes the files due that have pinned versions. The files that are due before $2 are told
-   * apart from what another run has read of them, which may have seen them as pinned.
+   * After checkpoints were deleted: queues the files that have pinned versions. Files that are due before $2 get a new revision
+   * too, because another run may have read them and found their versions pinned.
    */
   addUnpinned: statement(
     'retention.queue_unpinned',
@@ -196,7 +195,7 @@ export const queueStatements = {
      ORDER BY due_at, "fileId"`,
   ),
 
-  /** Which files the versions $2 belong to that still exist. */
+  /** The files of the versions $2 that still exist. */
   filesOf: statement(
     'retention.files_of_versions',
     `SELECT DISTINCT v.file_id AS "fileId" FROM unnest($2::uuid[]) AS asked (id)
@@ -206,8 +205,8 @@ export const queueStatements = {
   ),
 
   /**
-   * Notes when files ($2, as read at the revisions $3) are due next ($4, null for never) and which ones have pinned versions
-   * ($5); those are looked at again at $6 at the latest. Leaves a file alone that was made due meanwhile.
+   * Records when files ($2, as read at the revisions $3) are due next ($4; null: never) and which have pinned versions ($5),
+   * which are examined again at $6 at the latest. Skips files that became due meanwhile.
    */
   settle: statement(
     'retention.settle',
@@ -225,7 +224,7 @@ export const queueStatements = {
   ),
 };
 
-/** Deletes up to $1 rows that have expired. Checks that a second time: a row that is used meanwhile is extended, and must stay. */
+/** Deletes up to $1 expired rows. Checks expiry again on deletion: a row that was used and extended meanwhile must stay. */
 const expired = (name: string, table: string, key: string, hasExpired: string): Statement =>
   statement(
     `expired.${name}`,

@@ -28,7 +28,7 @@ export interface ThinnedWorkspace {
   readonly bytes: number;
 }
 
-/** What a run has removed, or would remove with `isDryRun`; a dry run reports no blobs. */
+/** The removals of a run, or with `isDryRun` those that it would make; a dry run reports no blobs. */
 export interface RetentionReport {
   /** The reference time for ages. */
   readonly asOf: Date;
@@ -77,9 +77,9 @@ export class Retention {
   ) {}
 
   /**
-   * The nightly run. It looks only at files that have something to thin, and removes what `run` as of the same time would. It
-   * advances at most 48 hours beyond the previous run: a clock that has jumped ahead by a year thins only what is due within two
-   * days, and after a month off the service catches up by one day each night.
+   * The nightly run. It examines only files that are due, and removes what `run` as of the same time would. It advances at most
+   * 48 hours beyond the previous run: a clock that has jumped ahead by a year thins only what is due within two days, and after a
+   * month off the service catches up by one day each night.
    */
   async runDue(now: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
     const last = await this.progress.findOneBy({ id: true });
@@ -87,7 +87,7 @@ export class Retention {
     if (now > furthest)
       this.log.warn({ now, last: last?.asOf, asOf: furthest }, 'retention advances at most 48 hours per run');
     const asOf = now > furthest ? furthest : now;
-    // The queue may not be changed by a dry run.
+    // A dry run must not change the queue.
     if (options.isDryRun) return this.run(asOf, options);
     const report = await this.runOnAll(asOf, this.queue.workspaces(asOf), options, async (run) => {
       await this.queue.refresh(run.workspaceId, furthest);
@@ -97,9 +97,7 @@ export class Retention {
     return report;
   }
 
-  /**
-   * Looks at all versions, as of any time, regardless of the clock and earlier runs: for operators who know what they are doing.
-   */
+  /** Thins as of any time, regardless of the clock and of earlier runs, and examines all versions. For operators only. */
   run(asOf: Date, options: RetentionOptions = {}): Promise<RetentionReport> {
     return this.runOnAll(asOf, liveWorkspaceIds(this.workspaces), options, async (run) => {
       const { workspaceId, thinning } = run;
@@ -181,7 +179,7 @@ interface Run {
   readonly workspaceId: string;
   readonly thinning: LockedThinning;
   readonly options: RetentionOptions;
-  /** What it has removed so far. */
+  /** The removals so far. */
   readonly counts: Removed;
 }
 

@@ -35,10 +35,7 @@ export class Pages {
     private readonly workspaceAccess: WorkspaceAccess,
   ) {}
 
-  /**
-   * `{ files, cursor, nextPageCursor, hasMore }`: live files above an id, and a head that the page is at least as new
-   * as.
-   */
+  /** `{ files, cursor, nextPageCursor, hasMore }`: live files above an id, and a head cursor that is not newer than the page. */
   async snapshot(workspace: WorkspaceRef, pageCursor: string | undefined, limit: number): Promise<string> {
     const page = { workspace, from: pageCursor ?? BEFORE_ALL_IDS, limit };
     const { headCursor, last, items, hasMore } = await this.read<PageRow<string>>(
@@ -102,10 +99,7 @@ export class ChangeLogReader {
     return { cursor: headCursor, fileCount: liveFiles };
   }
 
-  /**
-   * Returns one page of live files with ids above `pageCursor`, and a head cursor that the page is at least as new
-   * as.
-   */
+  /** Returns one page of live files with ids above `pageCursor`, and a head cursor that is not newer than the page. */
   async snapshot(
     workspaceId: string,
     pageCursor: string | undefined,
@@ -121,10 +115,7 @@ export class ChangeLogReader {
     };
   }
 
-  /**
-   * Returns the changes above a cursor, oldest first, and the cursor to continue from. @throws Conflict
-   * needsBootstrap
-   */
+  /** Returns the changes above a cursor, oldest first, and the cursor to continue from. @throws Conflict needsBootstrap */
   async pull(
     workspaceId: string,
     cursor: number,
@@ -141,8 +132,7 @@ export class ChangeLogReader {
 }
 
 /**
- * Returns the only row of a query that always has one; no row means the workspace was deleted concurrently. @throws
- * NotFound
+ * Returns the only row of a query that always has one; no row means that the workspace was deleted meanwhile. @throws NotFound
  */
 function requireRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new NotFound('workspace not found');

@@ -5,7 +5,7 @@ import { Database, type WorkspaceTx } from '../../platform/database/index.js';
 import { type PushRequest, refuseCursor } from './sync.dto.js';
 import { syncStatements } from './sync.queries.js';
 
-/** What the log contains for one file above a device's base cursor, from that device's point of view. */
+/** The changes of one file above a device's base cursor, from the point of view of that device. */
 interface ChangesSince {
   readonly fileId: string;
   readonly byOthers: boolean;

@@ -44,10 +44,7 @@ export function pageCursorIn(pageCursor: unknown): string | undefined {
 
 const ITS_RULE = { message: `deviceId ${DEVICE_ID_RULE}` };
 
-/**
- * class-validator checks the last decorator of a property first, so the type check is the one closest to the
- * property.
- */
+// class-validator checks the last decorator of a property first, so the type check is closest to the property.
 
 export class PushedChange {
   @Matches(ENCRYPTED_PATH, { message: `encryptedPath ${ENCRYPTED_PATH_RULE}` })
@@ -67,10 +64,7 @@ export class PushedChange {
   encryptedSize?: number | null;
 }
 
-/**
- * Push rule 1: a row with any other action rejects the whole push. A row whose action is not a string is a different
- * error.
- */
+/** Push rule 1: a row with another action rejects the whole push. A row whose action is not a string is a different error. */
 function DeletionsAlone(): PropertyDecorator {
   const isOther = (row: { action?: unknown } | null): boolean =>
     typeof row?.action === 'string' && row.action !== 'delete';
@@ -125,10 +119,7 @@ interface Log {
 interface Asked {
   readonly workspaceId: string;
   readonly cursor: number;
-  /**
-   * The first change above the cursor, if already read. If it is the cursor's direct successor, no further query is
-   * needed.
-   */
+  /** The first change above the cursor, if already read: when it directly follows the cursor, no further query is needed. */
   readonly next?: number | null | undefined;
 }
 

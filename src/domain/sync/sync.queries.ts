@@ -107,8 +107,8 @@ export const syncStatements = {
   ),
 
   /**
-   * Summarizes what happened to each file ($2) above a cursor ($3), from the point of view of one device ($4); no row for a file
-   * to which nothing has happened. Reads a file's changes from the newest on, and only until the answer is known.
+   * Summarizes the changes of each file ($2) above a cursor ($3), from the point of view of one device ($4); no row for an
+   * unchanged file. Reads the changes of a file newest first, and only until the answer is known.
    */
   changesSince: ofWorkspace(
     'sync.changes_since',

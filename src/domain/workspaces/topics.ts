@@ -14,7 +14,7 @@ export interface LoggedChange {
   readonly changedByDevice: string | null;
 }
 
-/** What an instance publishes to itself about its own commits. */
+/** An instance publishes this to itself about its own commits. */
 export interface Committed {
   /** The device that made the changes, or null. */
   readonly by: string | null;

@@ -22,8 +22,7 @@ import { deletionStatements, purgeStatements } from './workspaces.queries.js';
 export interface DeletedWorkspace {
   readonly id: string;
   /**
-   * Null once the owner's account has been deleted. All such workspaces share one turn, because nobody waits for the quota they
-   * free.
+   * Null once the owner's account has been deleted. All such workspaces share one turn: no user waits for the quota they free.
    */
   readonly userId: string | null;
 }
@@ -70,9 +69,9 @@ const IS_DELETED = { deletedAt: Not(IsNull()) };
 
 /**
  * Purges deleted workspaces in the background, one bounded batch at a time, so that many deletions cannot exhaust the pool. Users
- * take turns, and so do the workspaces of one user: nobody waits for a thousand deletions of another user, and a small workspace
- * does not wait for a large one. The only persistent state is `deleted_at`: after a crash the next start, or another instance,
- * continues where this one stopped. Concurrent runs are safe.
+ * take turns, and so do the workspaces of one user: a user does not wait for a thousand deletions of another user, and a small
+ * workspace does not wait for a large one. The only persistent state is `deleted_at`: after a crash the next start, or another
+ * instance, continues where this one stopped. Concurrent runs are safe.
  */
 @Injectable()
 export class WorkspacePurge
@@ -168,7 +167,7 @@ export class WorkspacePurge
     });
   }
 
-  /** Restarts also for a workspace that was queued after the last check of the queue, before the run has ended. */
+  /** Starts again when a workspace was queued after the run's last check of the queue. */
   private start(): void {
     this.working ??= requestScope
       .exit(() => this.work())
@@ -189,13 +188,13 @@ export class WorkspacePurge
   }
 
   /**
-   * Runs one batch of the first step that still finds rows, beginning with the one that the last batch was of: each look at a step
-   * that is done passes all the rows that it has deleted, until they are vacuumed. All steps are looked at once more in the end.
-   * Returns whether there may be more.
+   * Runs one batch of the first step that still finds rows, starting with the step of the last batch: a finished step that runs
+   * again scans all the rows that it has deleted, until they are vacuumed. Finally all steps run once more. Returns whether there
+   * may be more.
    */
   private async purgeBatch(workspaceId: string): Promise<boolean> {
     const first = this.reached.get(workspaceId) ?? 0;
-    // After a failure all steps are looked at again: a step may have found rows that refer to what it deletes.
+    // After a failure all steps run again: a step may have found rows that refer to what it deletes.
     this.reached.delete(workspaceId);
     for (const [index, step] of this.steps.entries()) {
       if (index < first || (await step(workspaceId)) === 0) continue;
@@ -233,8 +232,7 @@ export class WorkspaceDeletion {
   }
 
   /**
-   * Marks all of a user's workspaces in the transaction that deletes the account; returns their ids for `announceAll` after the
-   * commit.
+   * Marks all of a user's workspaces in the transaction that deletes the account. Pass the ids to `announceAll` after the commit.
    */
   async markAllOf(tx: Tx, userId: string, now: Date): Promise<string[]> {
     const deleted = await tx.run<DeletedWorkspace>(deletionStatements.deleteAllOfUser, [userId, now]);
@@ -251,7 +249,7 @@ export class WorkspaceDeletion {
     return { id, userId };
   }
 
-  /** As `announce`, of workspaces of a deleted account. */
+  /** Like `announce`, for workspaces of a deleted account. */
   announceAll(ids: readonly string[]): void {
     this.announce(ids.map((id) => ({ id, userId: null })));
   }

@@ -21,7 +21,7 @@ export class WorkspaceEntity {
   @Column('text', { nullable: true })
   verificationSalt: string | null;
 
-  /** Of the last change in the log. */
+  /** Cursor of the last change in the log. */
   @Column('bigint')
   headCursor: number;
 

@@ -23,8 +23,8 @@ export const deletionStatements = {
    UPDATE {workspaces} w SET deleted_at = $2, user_id = NULL FROM locked WHERE w.id = locked.id
    RETURNING w.id, w.user_id AS "userId"`,
     {
-      // Rows cannot be locked on several nodes in an order: the engine finds deadlocks. Without a foreign key to the user, those
-      // that were marked before lose their owner here.
+      // Rows on several nodes cannot be locked in a given order; the engine detects deadlocks. No foreign key to the user clears
+      // the owner of workspaces that were marked before, so this statement does.
       onNodes: `UPDATE {workspaces} SET deleted_at = coalesce(deleted_at, $2), user_id = NULL WHERE user_id = $1
      RETURNING id, user_id AS "userId"`,
     },
@@ -32,7 +32,7 @@ export const deletionStatements = {
 };
 
 export const purgeStatements = {
-  /** The oldest of each user first, so that the thousands of one user do not hide the few of another. */
+  /** Takes the oldest of each user first, so that thousands of one user do not hide the few of another. */
   deleted: statement(
     'workspaces.deleted',
     `SELECT id, "userId" FROM (
@@ -41,13 +41,13 @@ export const purgeStatements = {
    ) d ORDER BY place, deleted_at LIMIT $1`,
   ),
 
-  /** What is inserted for a workspace locks its row first: nothing is, from here to the end of the transaction. */
+  /** Whatever is inserted for a workspace locks its row first, so nothing is inserted until the transaction ends. */
   lockRow: statement(
     'workspaces.lock_deleted',
     'SELECT id FROM {workspaces} WHERE id = $1 AND deleted_at IS NOT NULL FOR UPDATE',
   ),
 
-  /** Run it after `lockRow`. No foreign key holds these rows. */
+  /** Run it after `lockRow`. No foreign key protects the rows of the workspace. */
   removeRow: statement(
     'workspaces.remove_row',
     `DELETE FROM {workspaces} WHERE id = $1 AND deleted_at IS NOT NULL

@@ -82,7 +82,7 @@ export class Workspaces {
     return workspace;
   }
 
-  /** Changes the name that people see. The files, their encryption and all apps stay as they are. @throws BadRequest, NotFound */
+  /** Changes the display name. The files, their encryption and all apps stay as they are. @throws BadRequest, NotFound */
   async rename(id: string, name: string): Promise<void> {
     const stored = asName(name);
     if (stored === undefined) throw new BadRequest(`name ${NAME_RULE}`);
@@ -107,7 +107,7 @@ export class Workspaces {
     throw new Conflict('encryption is already set up');
   }
 
-  /** Returns whether the workspace was there, without encryption where that is to be set up. */
+  /** Returns whether the workspace existed and, if encryption is to be set up, had none yet. */
   private async change(id: string, fields: Changed): Promise<boolean> {
     const where = {
       id,
@@ -152,7 +152,7 @@ export interface LockedWorkspace {
   readonly isDeleted: boolean;
 }
 
-/** Locks a workspace until the transaction ends: the row that writers of its log lock. Undefined without a row. */
+/** Locks the row of a workspace until the transaction ends, as writers of its log do. Undefined when there is no row. */
 export async function lockWorkspaceRow(tx: WorkspaceTx, id: string): Promise<LockedWorkspace | undefined> {
   const [row] = await tx.run<LockedWorkspace>(lockStatements.lock, [id]);
   return row;

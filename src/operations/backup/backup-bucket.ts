@@ -32,8 +32,8 @@ const VERIFIED = 'verified';
 const SCRATCH = 'backup-trial-';
 
 /**
- * BACKUP_DIR as `s3://bucket/prefix`. Nothing can be renamed there, so the objects of a backup say what it is: without a manifest
- * it is partial; with one it is complete, and with `verified` too, verified. The manifest is removed before the parts.
+ * BACKUP_DIR as `s3://bucket/prefix`. Objects cannot be renamed, so the objects of a backup determine its state: partial without
+ * a manifest, unverified with a manifest, and verified with `verified` as well. The manifest is removed before the parts.
  */
 export class BackupBucket extends BackupTarget {
   readonly mark: BucketMark;
@@ -51,7 +51,7 @@ export class BackupBucket extends BackupTarget {
   async begin(now: Date, spared = NO_NAMES): Promise<Draft> {
     await this.objects.makeBucket();
     for (const name of await this.inState('partial')) await this.remove(name);
-    const unverified = await this.inState('unverified', spared); // several after a run that had to end at once
+    const unverified = await this.inState('unverified', spared); // several when a run had to end at once
     for (const name of unverified.slice(0, -1)) await this.remove(name);
     const stamp = stampOf(now);
     return { stamp, draft: `${this.root}/${SCHEDULED}${stamp}`, scratch: await this.makeScratch(stamp) };
@@ -63,7 +63,7 @@ export class BackupBucket extends BackupTarget {
     await this.removeUnverified(name, spared);
   }
 
-  /** It is what it is called from the moment it is complete. */
+  /** Only removes earlier unverified backups: the objects of this one already say that it is unverified. */
   async setAside(_draft: string, stamp: string, spared = NO_NAMES): Promise<string> {
     const name = SCHEDULED + stamp;
     await this.removeUnverified(name, spared);
@@ -102,7 +102,7 @@ export class BackupBucket extends BackupTarget {
 
   private async stateOf(name: string): Promise<BackupState | undefined> {
     const isComplete = await this.has(name, MANIFEST);
-    if (parsed(name)?.prefix !== SCHEDULED) return isComplete ? 'by hand' : undefined; // or something else
+    if (parsed(name)?.prefix !== SCHEDULED) return isComplete ? 'by hand' : undefined; // undefined: not a backup
     if (!isComplete) return 'partial';
     return (await this.has(name, VERIFIED)) ? 'verified' : 'unverified';
   }
@@ -130,18 +130,18 @@ export class BackupBucket extends BackupTarget {
     for (const name of await this.inState('unverified', spared)) if (name !== except) await this.remove(name);
   }
 
-  /** What is left half-way is not a backup, also when the run that makes it is still alive, without the lock. */
+  /** Removes its state first: a half-removed backup must not count as one, even if its run is still alive without the lock. */
   private async remove(name: string): Promise<void> {
     for (const part of [BEGUN, VERIFIED, MANIFEST]) await this.objects.remove(`${name}/${part}`);
     await this.objects.below(name).removeAll();
   }
 
-  /** Each run has its own: one that has lost its lock removes it at its end. */
+  /** Each run has its own directory, because a run that has lost its lock still removes its directory at its end. */
   private async makeScratch(stamp: string): Promise<string> {
     try {
       await mkdir(this.dataDir, { recursive: true });
       for (const name of await readdir(this.dataDir))
-        if (name.startsWith(SCRATCH)) await removeTree(join(this.dataDir, name)); // of a run that was killed here
+        if (name.startsWith(SCRATCH)) await removeTree(join(this.dataDir, name)); // left by a run that was killed here
       const scratch = join(this.dataDir, SCRATCH + stamp);
       await mkdir(scratch, { mode: 0o700 });
       return scratch;

@@ -33,7 +33,7 @@ import {
   oldestFirst,
 } from './backup-target.js';
 
-/** A directory, which its own user alone can read. */
+/** A backup in a directory that only the user of the service can read. */
 export class DirectoryParts extends BackupParts {
   readonly name: string;
 
@@ -69,7 +69,7 @@ export class DirectoryParts extends BackupParts {
     await syncDirectory(this.name);
   }
 
-  /** A stream that is made but not read would end the process when it fails to open. */
+  /** Opens the file on first read: a stream that fails to open while nobody reads it would end the process. */
   async *read(path: string): AsyncGenerator<Buffer, void> {
     for await (const chunk of createReadStream(this.pathOf(path))) yield chunk as Buffer;
   }
@@ -101,9 +101,9 @@ async function makeDirectory(path: string): Promise<void> {
 }
 
 /**
- * BACKUP_DIR. The prefix of a name is its state: `partial-` while it is made, verified or removed, so that nothing under
- * another name is ever incomplete; `scheduled-` when it is verified; `unverified-` when that has failed. Other names belong to
- * the operator. Whoever changes it must hold the lock of the backups.
+ * BACKUP_DIR as a directory. The prefix of a name is the state of the backup: `partial-` while it is made, verified or removed,
+ * so that a backup with another prefix is never incomplete; `scheduled-` when it is verified; `unverified-` when its verification
+ * has failed. Other names belong to the operator. Every change requires the lock of the backups.
  */
 export class BackupDirectory extends BackupTarget {
   readonly path: string;
@@ -185,8 +185,8 @@ export class BackupDirectory extends BackupTarget {
   }
 
   /**
-   * Under its own name, a backup is there as a whole or not at all. A draft gets another name too: its run may still be alive,
-   * without the lock, and must not publish it when half of it is removed.
+   * Renames a backup before removing it: under its own name, it is never incomplete. A draft is renamed too, because its run may
+   * still be alive without the lock, and must not publish a half-removed draft.
    */
   private async remove(name: string): Promise<void> {
     const path = join(this.path, name);
@@ -206,15 +206,15 @@ function doomedName(name: string): string {
 function stateOf(name: string, isComplete: boolean): BackupState | undefined {
   const prefix = parsed(name)?.prefix;
   if (prefix === PARTIAL) return 'partial';
-  if (prefix === undefined) return isComplete ? 'by hand' : undefined; // or something else
+  if (prefix === undefined) return isComplete ? 'by hand' : undefined; // undefined: not a backup
   if (!isComplete) return 'damaged';
   return prefix === SCHEDULED ? 'verified' : 'unverified';
 }
 
-/** A place as an argument names it: an absolute path, or as it is in S3. */
+/** Resolves the place in an argument: a directory to its absolute path; a place in S3 stays as it is. */
 export const placeOf = (argument: string): string => (isInS3(argument) ? argument : resolve(argument));
 
-/** Lends `work` the backup at a place, which is a directory or `s3://bucket/prefix`. @throws OperatorError for a malformed one */
+/** Opens the backup at a place, a directory or `s3://bucket/prefix`, for `work`. @throws OperatorError for a malformed place */
 export async function withParts<T>(
   place: string,
   { backupStore }: Configuration,

@@ -8,19 +8,19 @@ import { BlobMissing, openObjects, type S3Objects } from '../../platform/storage
 
 /** The files of one backup, in a directory or in a bucket. Paths are relative, with slashes. */
 export abstract class BackupParts {
-  /** As the operator names the backup. */
+  /** The operator's name for the backup. */
   abstract readonly name: string;
 
   /** Prepares it for a new backup. @throws OperatorError when it is not empty */
   abstract begin(): Promise<void>;
 
   /**
-   * Writes a part, which is not there when reading the chunks fails.
-   * @param size in bytes, where it is known
+   * Writes a part, and leaves none when reading the chunks fails.
+   * @param size in bytes, if known
    */
   abstract write(path: string, chunks: AsyncIterable<Buffer>, size?: number): Promise<void>;
 
-  /** Writes the part that completes the backup: after a crash, all others are there if it is. */
+  /** Writes the part that completes the backup: if it exists after a crash, so do all others. */
   abstract complete(path: string, text: string): Promise<void>;
 
   /** Opened on first read. Fails with an error whose `code` says what is wrong. */
@@ -35,7 +35,7 @@ export interface TableFile {
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: number;
-  /** Of the compressed file, in hex. */
+  /** Hash of the compressed file, in hex. */
   readonly sha256: string;
 }
 
@@ -46,7 +46,7 @@ export interface GoneBlob {
   readonly deleted: 'workspace' | 'asset';
 }
 
-/** The content of a backup's `manifest.json`. It is written last: what has none is not a backup. */
+/** The content of a backup's `manifest.json`. It is written last: a backup without it is not one. */
 export interface Manifest {
   readonly format: 1;
   /** The version of the service that made the backup. */
@@ -67,7 +67,7 @@ export interface Manifest {
 
 export const MANIFEST = 'manifest.json';
 
-/** What is no backup, or one that cannot be used. */
+/** The place contains no backup, or one that cannot be used. */
 export class NotABackup extends OperatorError {}
 
 /** Writes the manifest atomically and durably. */
@@ -132,8 +132,7 @@ const UNREADABLE = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'EIO', 'EACCES', 'EPE
 const DAMAGE = /^(?:Z_[A-Z_]+|2[23][0-9A-Z]{3})$/;
 
 /**
- * Turns failures to write a backup into operator errors, because the operator can fix them; other errors are returned
- * unchanged.
+ * Turns failures to write a backup into operator errors, because the operator can fix them; returns other errors unchanged.
  * @param isTidied whether the partial backup is removed without the operator
  */
 export function asUnwritable(directory: string, error: unknown, isTidied: boolean): unknown {
@@ -165,7 +164,7 @@ const NAME =
 
 export const stampOf = (time: Date): string => time.toISOString().replaceAll(':', '');
 
-/** The prefix and the time of a name; undefined for a name of the operator's, which is left alone. */
+/** The prefix and the time of a name; undefined for other names, which belong to the operator. */
 export function parsed(name: string): { prefix: string; time: number } | undefined {
   const { prefix = '', day = '', time = '' } = NAME.exec(name)?.groups ?? {};
   if (!prefix) return undefined;
@@ -173,8 +172,8 @@ export function parsed(name: string): { prefix: string; time: number } | undefin
 }
 
 /**
- * The verified backups that are too many when `keep` are kept. `newest` stays in any case: names may be of a wrong clock, so those
- * that are later than it count as older than all others, and among themselves by their times.
+ * The verified backups to remove when `keep` are kept. `newest` always stays: a wrong clock may have named other backups, so
+ * names later than `newest` count as older than all others, and are ordered by time among themselves.
  */
 export function surplusOf(names: readonly string[], keep: number, newest: string): string[] {
   const timeOf = (name: string): number => parsed(name)?.time ?? 0;
@@ -183,7 +182,7 @@ export function surplusOf(names: readonly string[], keep: number, newest: string
   return [...names].sort((a, b) => isLater(a) - isLater(b) || timeOf(b) - timeOf(a)).slice(keep);
 }
 
-/** Written first and removed first. */
+/** An object that is written first and removed first. */
 export const BEGUN = 'begun';
 
 /** One backup below a prefix of a bucket, streamed there as it is made. */
@@ -206,7 +205,9 @@ export class BucketParts extends BackupParts {
     return this.objects.put(path, chunks, size);
   }
 
-  /** A run that has lost its lock may be working on a draft that another one has removed, or is removing. */
+  /**
+   * Refuses a removed draft: a run that has lost its lock may be working on a draft that another run has removed, or is removing.
+   */
   async complete(path: string, text: string): Promise<void> {
     if ((await this.objects.sizeOf(BEGUN)) === undefined)
       throw new OperatorError(`${this.name} has been removed meanwhile.`);
@@ -233,7 +234,7 @@ export async function* bytesOf(text: string): AsyncGenerator<Buffer, void> {
   if (text) yield Buffer.from(text);
 }
 
-/** What is at `s3://bucket/prefix`. @throws OperatorError for a malformed place, and where no store is configured */
+/** Opens the objects at `s3://bucket/prefix`. @throws OperatorError for a malformed place, and where no store is configured */
 export async function objectsAt(place: string, store: BackupStore | undefined): Promise<S3Objects> {
   const address = s3Address(place);
   if (!address)

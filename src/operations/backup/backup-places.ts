@@ -20,7 +20,7 @@ import type { BackupTarget, ListedBackup, Names } from './backup-target.js';
 import { DatabaseIdentity } from './database-identity.js';
 import { foreignPlace, MARK, PlaceMark, SETTLING } from './place-mark.js';
 
-/** The mark of a prefix in a bucket is an object. */
+/** The mark of a prefix in a bucket: an object. */
 export class BucketMark extends PlaceMark {
   constructor(
     readonly place: string,
@@ -37,7 +37,7 @@ export class BucketMark extends PlaceMark {
     return this.objects.put(MARK, bytesOf(id), id.length);
   }
 
-  /** Where the store ignores the condition, the last one to write has the place, and all others read that afterwards. */
+  /** If the store ignores the condition, the last writer gets the place, and all others read its id afterwards. */
   protected async create(id: string): Promise<void> {
     if (!(await this.objects.putNew(MARK, id))) return;
     if (await this.objects.putNew(MARK, id)) await SETTLING.wait();
@@ -56,7 +56,7 @@ export class BucketMark extends PlaceMark {
 const LOOK_MS = 100;
 const LOOKS = 30;
 
-/** The mark of a directory is a file. It is not linked into place: backups may be on a file system without links, such as exFAT. */
+/** The mark of a directory: a file. It is not linked into place, because the file system may have no links, such as exFAT. */
 export class DirectoryMark extends PlaceMark {
   constructor(readonly place: string) {
     super();
@@ -101,7 +101,10 @@ export class DirectoryMark extends PlaceMark {
     });
   }
 
-  /** An empty file may be one that another process is writing. Of several processes that find an empty file that nobody fills, the last one gets the place. */
+  /**
+   * Waits for another process that may be writing an empty file. If the file stays empty, the last process to write it gets the
+   * place.
+   */
   private async fill(id: string): Promise<void> {
     for (let looks = 0; looks < LOOKS; looks++) {
       if (await this.read()) return;
@@ -135,7 +138,7 @@ export function unusableDirectory(path: string, error: unknown): OperatorError {
   return new OperatorError(sentence, { cause: error });
 }
 
-/** Lends `work` the mark of a place, which is a directory or `s3://bucket/prefix`. */
+/** Opens the mark of a place, a directory or `s3://bucket/prefix`, for `work`. */
 export async function withMark<T>(
   place: string,
   { backupStore }: Configuration,
@@ -151,8 +154,8 @@ export async function withMark<T>(
 }
 
 /**
- * Keeps services apart that were given the same place for their backups: a place belongs to one database, and another one, such as
- * a restored copy with the settings of the original, writes and removes nothing there.
+ * Separates services that are configured with the same place for their backups. A place belongs to one database; another
+ * database, such as a restored copy with the settings of the original, writes and removes nothing there.
  */
 @Injectable()
 export class BackupPlaces {
@@ -184,7 +187,7 @@ export class BackupPlaces {
 
   /**
    * For a backup by hand at `place`: the directory or prefix above it must not be another database's place. One that this process
-   * may not look into counts as nobody's.
+   * may not read counts as unmarked.
    * @throws OperatorError
    */
   async expectOwnAbove(place: string, adopt: boolean): Promise<void> {
@@ -199,8 +202,9 @@ export class BackupPlaces {
   }
 
   /**
-   * The backups in the place of this database that are not its own, such as those of a lost one from which it was taken over. Those
-   * without an id are its own when the place would be its own by them; otherwise they may all be of the other one.
+   * The backups in this database's place that are not its own, such as those of a lost database from which the place was taken
+   * over. Backups without an id are its own unless the place has a backup of another database; then all of them may be of that
+   * one.
    * @returns their names
    */
   async othersIn(target: BackupTarget, id: string): Promise<Names> {
@@ -211,13 +215,13 @@ export class BackupPlaces {
     return new Set(listed.filter(isOther).map(({ name }) => name));
   }
 
-  /** Earlier versions have marked nothing: what they have left is recognised by its manifest, or by the runs of this database. */
+  /** Earlier versions wrote no mark; their backups are recognised by the manifest, or by the runs of this database. */
   private async refuseForeignBackups(target: BackupTarget, id: string): Promise<void> {
     const foreign = await this.foreignIn(await target.list(), id, true);
     if (foreign) throw foreignPlace(target.path, foreign);
   }
 
-  /** @param mayBeForgotten see `runsByTime` @returns what the place has of another database; undefined when it has nothing */
+  /** @param mayBeForgotten see `runsByTime` @returns what in the place belongs to another database; undefined for nothing */
   private async foreignIn(
     listed: readonly ListedBackup[],
     id: string,
@@ -241,9 +245,9 @@ export class BackupPlaces {
   }
 
   /**
-   * Whether a verified backup of that time may be of this database. A restored copy has the rows of the original's runs up to its
-   * backup, whose own row has no end: that row is of this database only where it has made a later one there, equally unmarked.
-   * Nothing is known of times whose rows may have been forgotten.
+   * Whether this database may have made the verified backup of a time. A restored copy has the rows of the original's runs up to
+   * its backup, and the row of that backup has no end: such a row counts as this database's only when a later unmarked backup in
+   * the place is its own. Nothing is known of times whose rows may have been deleted.
    */
   private async runsByTime(
     mayBeForgotten: boolean,
@@ -251,7 +255,7 @@ export class BackupPlaces {
     const runs = await this.runs.last(BACKUP_JOB, this.clock.now(), KEPT_RUNS);
     const spans = runs.map(({ startedAt, endedAt, error }, n) => ({
       from: startedAt.getTime(),
-      to: (endedAt ?? runs[n - 1]?.startedAt)?.getTime() ?? 0, // one without a later one is under way
+      to: (endedAt ?? runs[n - 1]?.startedAt)?.getTime() ?? 0, // without a later run, it is still running
       isClean: endedAt !== null && error === null,
     }));
     const good = spans.filter(({ isClean }) => isClean);

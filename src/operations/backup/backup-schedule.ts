@@ -33,7 +33,7 @@ const PLACES = ['./admin.js', '../admin/main.js', '../../../dist/service/admin.j
 
 const FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8'];
 const MOST_TEXT = 4_096;
-/** A process that does not end on SIGTERM, such as one that waits for a disk, gets SIGKILL. */
+/** Grace period before SIGKILL for a process that does not end on SIGTERM, such as one that waits for a disk. */
 const KILL_AFTER_MS = 5_000;
 
 /** The program of the admin command, for a module at this address. */
@@ -42,7 +42,7 @@ export function adminProgramFor(module: string): string {
   return files.find((file) => existsSync(file)) ?? '';
 }
 
-/** Runs an admin command in a process of its own, with this process's environment and a low priority. */
+/** Runs an admin command in a separate process, with this process's environment and a low priority. */
 export async function runAdmin(args: readonly string[], signal: AbortSignal): Promise<AdminResult> {
   const file = adminProgramFor(import.meta.url);
   const child = spawn(process.execPath, [...FLAGS, file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -67,7 +67,6 @@ export async function runAdmin(args: readonly string[], signal: AbortSignal): Pr
   }
 }
 
-/** Not allowed everywhere, and never necessary. */
 function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -82,7 +81,7 @@ const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
 /** The name of the runs in `job_runs`. A run without an error has left a verified backup. */
 export const BACKUP_JOB = 'backup';
 
-/** When scheduled backups are due and how late they are, from the rows of their runs: the same on every instance. */
+/** When scheduled backups are due and how late they are, according to the rows of their runs: the same on every instance. */
 @Injectable()
 export class BackupTimes {
   private readonly times: NightlyTimes;
@@ -98,8 +97,8 @@ export class BackupTimes {
   }
 
   /**
-   * Due when none has started since the last scheduled time, and once more when the last run ended with its process. Two
-   * such ends in a row may be the backup's own fault, which must not end the service again and again.
+   * Due when no run has started since the last scheduled time, and once more when the last run ended with its process. Two such
+   * ends in a row may be caused by the backup itself, which must not end the service again and again.
    */
   async isDue(): Promise<boolean> {
     const now = this.clock.now();
@@ -113,7 +112,7 @@ export class BackupTimes {
     return this.runs.lastGood(BACKUP_JOB, this.clock.now());
   }
 
-  /** For how long the backup after the last verified one has been missing. */
+  /** How long the backup after the last verified one has been missing. */
   async overdueMs(): Promise<number> {
     const now = this.clock.now();
     const since = (await this.lastVerified()) ?? (await this.firstKept(now)) ?? this.upSince;
@@ -128,13 +127,13 @@ export class BackupTimes {
 /** A service that was down at the scheduled time catches up after it has been up for this long. */
 const CATCH_UP_AFTER_MS = 60_000;
 
-/** What a backup by hand, the kill switch or the death of another instance has kept from being made is made up for then. */
+/** Makes up for a backup that a backup by hand, the kill switch or the death of another instance has prevented. */
 export const LOOK_AGAIN = 'look for a missed backup';
 const LOOK_EVERY_MS = 30 * 60_000;
 
 /**
- * Starts scheduled backups, each in a process of its own with a low priority: neither its work nor a disk that hangs takes
- * anything from requests. That process takes the lock, so of several instances one makes the backup.
+ * Starts scheduled backups, each in a separate process with a low priority, so that neither its work nor a hanging disk slows
+ * down requests. That process takes the lock, so only one of several instances makes the backup.
  */
 @Injectable()
 export class BackupSchedule
@@ -159,7 +158,7 @@ export class BackupSchedule
     this.job = new CronJob(backupCron, () => void this.runIfDue(), null, true, 'UTC');
   }
 
-  /** Ends a backup under way, which the next start repeats. */
+  /** Stops a running backup; the next start repeats it. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stop.abort();
     this.draining = drained(Promise.allSettled([this.running]));

@@ -16,39 +16,39 @@ export const NO_NAMES: Names = new Set();
 
 /** A backup that is being made. */
 export interface Draft {
-  /** Its time, as in its name. */
+  /** The time of the backup, as in its name. */
   readonly stamp: string;
-  /** Where it is made. */
+  /** The location in which it is made. */
   readonly draft: string;
   /** A directory of this machine for its trial. */
   readonly scratch: string;
 }
 
-/** BACKUP_DIR: a directory, or a prefix in a bucket. Whoever changes it must hold the lock of the backups. */
+/** BACKUP_DIR: a directory, or a prefix in a bucket. Every change requires the lock of the backups. */
 export abstract class BackupTarget {
-  /** As the operator names it. */
+  /** The operator's name for it. */
   abstract readonly path: string;
 
-  /** Says which database it belongs to. Only that one may change it. */
+  /** Names the database to which the place belongs. Only that database may change it. */
   abstract readonly mark: PlaceMark;
 
   /**
    * Removes what dead runs have left, and reserves names for a new backup and for its trial.
-   * @param spared the names of backups that are not this database's: no method removes them, or counts them
+   * @param spared the names of other databases' backups, which no method removes or counts
    * @throws OperatorError when it cannot be used
    */
   abstract begin(now: Date, spared?: Names): Promise<Draft>;
 
-  /** Makes a verified backup count as one; what failed before it is no longer needed. */
+  /** Publishes a backup as verified, and removes the unverified ones. */
   abstract publish(draft: string, stamp: string, spared?: Names): Promise<void>;
 
-  /** Keeps a complete backup whose verification has failed, in place of the last such one. @returns its name */
+  /** Keeps a complete backup whose verification has failed, in place of the previous such one. @returns its name */
   abstract setAside(draft: string, stamp: string, spared?: Names): Promise<string>;
 
   /** Removes a draft, or what is left of it. */
   abstract discard(draft: string): Promise<void>;
 
-  /** Removes all but `keep` verified backups, and returns how many. `newest` is the time of one that stays in any case. */
+  /** Removes all but `keep` verified backups and returns how many. The one with the time `newest` always stays. */
   abstract prune(keep: number, newest: string, spared?: Names): Promise<number>;
 
   /** All backups, oldest first. @throws OperatorError when it cannot be read */

@@ -23,8 +23,8 @@ export const backupStatements = {
 
 export const failoverStatements = {
   /**
-   * Names one life of this database: a promotion changes the timeline, a copy by pg_dump the id of the database, and a move to
-   * another server the id of the system.
+   * Identifies one incarnation of this database: a promotion changes the timeline, a copy by pg_dump the id of the database, and
+   * a move to another server the id of the system.
    */
   incarnation: statement(
     'failovers.incarnation',
@@ -41,23 +41,23 @@ export const failoverStatements = {
   count: statement('failovers.count', 'SELECT count(*)::int AS workspaces FROM {workspaces}'),
 };
 
-/** Blobs stored outside the database, ordered by key. Dying blobs are not referenced any more. */
+/** Live blobs that are stored outside the database, ordered by key. Dying blobs are not referenced any more. */
 export const STORED_BLOBS = `
   SELECT workspace_id, id, location, size, sha256,
          EXISTS (SELECT 1 FROM assets a WHERE a.workspace_id = b.workspace_id AND a.blob_id = b.id)
   FROM blobs b WHERE location <> 'inline' AND state = 'live' ORDER BY workspace_id, id`;
 
 /**
- * Gives the database the bucket with the id $1. The id in the bucket stays: where a restore was pointed at the wrong bucket, the
- * service whose bucket it is goes on. Danger: the database must have no blobs, and stay so until the transaction commits.
+ * Gives the database the bucket with the id $1. The id in the bucket stays, so that after a restore with the wrong bucket, the
+ * service that owns the bucket still works. Danger: the database must have no blobs, and stay so until the transaction commits.
  */
 export const ADOPT_STORE = `
   INSERT INTO blob_stores (location, id) VALUES ('s3', $1) ON CONFLICT (location) DO UPDATE SET id = excluded.id`;
 
-/** Advances all heads, in a transaction that keeps out uploads: after a restore and a failover. */
+/** Advances all heads after a restore or a failover. Run it in a transaction that keeps out uploads. */
 export const LEAVE_GAP = 'UPDATE workspaces SET head_cursor = head_cursor + $1::bigint';
 
-/** Each runs in the transaction that has filled the tables. */
+/** Statements for the transaction that has filled the tables. */
 export const AFTER_IMPORT = {
   placeBlobs: `UPDATE blobs SET location = $1 WHERE location <> 'inline'`,
   deleteWorkspace: `UPDATE workspaces SET deleted_at = coalesce(deleted_at, $2) WHERE id = $1`,

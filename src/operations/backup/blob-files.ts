@@ -12,7 +12,7 @@ import { blobKey, type BlobLocation, BlobMissing, Blobs, HashedBody } from '../.
 import { asDamaged, type BackupParts, compressed, type GoneBlob, type Manifest } from './backup-parts.js';
 import { backupStatements, STORED_BLOBS } from './backup.queries.js';
 
-/** A blob of a backup that is a part of its own. */
+/** A blob that is stored as a separate part of a backup. */
 export interface StoredBlob {
   readonly workspaceId: string;
   readonly id: string;
@@ -81,7 +81,7 @@ type Outcome = 'saved' | 'damaged' | GoneBlob['deleted'];
 
 type Exported = Pick<Manifest, 'blobs' | 'gone' | 'damaged'>;
 
-/** The blobs of a backup that are parts of their own. */
+/** Exports and imports the blobs that are separate parts of a backup. */
 @Injectable()
 export class BlobFiles {
   constructor(
@@ -89,7 +89,7 @@ export class BlobFiles {
     private readonly blobs: Blobs,
   ) {}
 
-  /** Where `import` puts them. */
+  /** The location to which `import` copies blobs. */
   get target(): BlobLocation {
     return this.blobs.mainLocation;
   }

@@ -14,8 +14,8 @@ export class DatabaseIdentityEntity {
 }
 
 /**
- * The id of this database, which no backup contains: a restored copy is another database. One that PostgreSQL's own tools have
- * copied has the id of the original.
+ * The id of this database, which no backup contains: a restored copy is another database. A copy made with PostgreSQL's own tools
+ * has the id of the original.
  */
 @Injectable()
 export class DatabaseIdentity {
@@ -27,7 +27,7 @@ export class DatabaseIdentity {
     return (await this.find()) ?? this.made();
   }
 
-  /** The first id stays. */
+  /** When two processes insert an id, the first one stays. */
   private async made(): Promise<string> {
     const row = { isOnly: true as const, id: randomUUID() };
     await this.rows.createQueryBuilder().insert().values(row).orIgnore().execute();

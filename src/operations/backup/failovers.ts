@@ -26,7 +26,7 @@ export interface FailoverRequest {
 }
 
 export interface HandledFailover {
-  /** Undefined unless it had been handled already, and nothing was done. */
+  /** Set when the failover had been handled before, and nothing was done. */
   readonly handledAt?: Date;
   /** By how much each head is advanced. */
   readonly gap: number;
@@ -34,9 +34,9 @@ export interface HandledFailover {
 }
 
 /**
- * What an asynchronous standby needs that has taken over, or a database that other tools than ours have restored. It may lack
- * the last changes: without a gap, new changes would get their numbers, and devices that have seen the lost ones would miss
- * the new ones.
+ * Prepares a database after an asynchronous standby has taken over, or after tools other than the service's have restored it. It
+ * may lack the last changes: without a gap, new changes would get their cursors, and devices that have seen the lost changes
+ * would miss the new ones.
  */
 @Injectable()
 export class Failovers {
@@ -66,13 +66,13 @@ export class Failovers {
     });
   }
 
-  /** What `handle` would do. @throws OperatorError where it would */
+  /** Returns what `handle` would do. @throws OperatorError where it would */
   async preview(request: FailoverRequest): Promise<HandledFailover> {
     const incarnation = await this.incarnation();
     return inOneTransaction(this.database, SNAPSHOT, (client) => this.foresee(client, request, incarnation));
   }
 
-  /** Not every server tells; one that does not is taken for a new one each time. */
+  /** Not every server provides it; without it, every failover counts as a new one. */
   private async incarnation(): Promise<string> {
     try {
       const [row] = await this.database.run<{ incarnation: string }>(failoverStatements.incarnation, []);
@@ -101,7 +101,7 @@ export class Failovers {
     );
     const [last] = await tx.run<{ at: Date; incarnation: string }>(failoverStatements.last, []);
     const plan = { gap: cursorGap(since, now), workspaces };
-    // A later time is of a later loss, whatever the server says of itself: a snapshot of its disk has the same names.
+    // A later `since` is a later loss, even with the same incarnation: a snapshot of the server's disk has the same identifiers.
     const isSame = incarnation !== UNKNOWN && last?.incarnation === incarnation;
     return isSame && since <= last.at && !again ? { ...plan, gap: 0, handledAt: last.at } : plan;
   }

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { OperatorError } from '../../platform/config/index.js';
 
 /**
- * How long a mark waits where nothing keeps two databases from writing it: whoever has found none before it was written writes another
- * one within this time. Tests replace it.
+ * How long to wait after writing a mark where nothing keeps two databases from writing it: another process that found none before
+ * writes its own mark within this time. Tests replace it.
  */
 export const SETTLING = { wait: (ms = 5_000): Promise<void> => pause(ms) };
 
@@ -15,7 +15,7 @@ export const MARK = 'database-id';
  * each other's backups.
  */
 export abstract class PlaceMark {
-  /** As the operator names the place. */
+  /** The operator's name for the place. */
   abstract readonly place: string;
 
   /** @throws OperatorError unless the place has the mark of this database */
@@ -26,7 +26,7 @@ export abstract class PlaceMark {
   /** Creates what the service may create itself, such as a bucket. */
   abstract prepare(): Promise<void>;
 
-  /** Of several databases that mark a place at the same time, one succeeds. @throws OperatorError for the others */
+  /** When several databases mark a place at the same time, one succeeds. @throws OperatorError for the others */
   async make(id: string): Promise<void> {
     await this.create(id);
     await this.expect(id);
@@ -37,7 +37,7 @@ export abstract class PlaceMark {
     return !(await this.read());
   }
 
-  /** Whether there is one that this process may read. */
+  /** Whether there is a mark that this process may read. */
   async isSeen(): Promise<boolean> {
     try {
       return !(await this.isAbsent());
@@ -57,7 +57,7 @@ export abstract class PlaceMark {
   protected abstract read(): Promise<string | undefined>;
 }
 
-/** Of a file system, or of S3: keys may be limited to a prefix. */
+/** Whether a file system or S3 denied access: S3 keys may be limited to a prefix. */
 function isForbidden(cause: unknown): boolean {
   const { code, isForbidden: isRefused } = (cause ?? {}) as { code?: unknown; isForbidden?: boolean };
   return code === 'EACCES' || code === 'EPERM' || isRefused === true;

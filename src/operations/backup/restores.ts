@@ -20,15 +20,14 @@ import { BlobFiles } from './blob-files.js';
 import { advanceIdentities, importTable, isLeftOut, tablesInOrder } from './table-files.js';
 
 const LEAST = 1_000_000;
-/** More changes than one workspace makes: a hundred per second, day and night. */
+/** More changes than one workspace makes: a hundred per second, around the clock. */
 const A_MINUTE = 6_000;
 const MINUTE_MS = 60_000;
 
 /**
- * How far heads are advanced when the log is as it was at `takenAt`. Cursors that clients have received since stand for
- * changes that it does not contain, and no cursor may be issued twice: neither by this service, nor by one that was
- * restored from the same or an older backup earlier and has run since. So the gap is one million, plus 6,000 for each
- * whole minute that has passed.
+ * How far heads are advanced when the log is as it was at `takenAt`. Cursors that clients have received since stand for changes
+ * that it does not contain, and no cursor may be issued twice: neither by this service, nor by one that was restored earlier from
+ * the same or an older backup and has run since. So the gap is one million, plus 6,000 for each whole minute that has passed.
  */
 export function cursorGap(takenAt: Date, now: Date): number {
   const minutes = Math.max(0, Math.floor((now.getTime() - takenAt.getTime()) / MINUTE_MS));
@@ -65,7 +64,7 @@ export async function inOneTransaction<T>(
   }
 }
 
-/** While a backup begins, all commits of several nodes wait for it: not for longer than this, in ms, each time. */
+/** While a backup begins, commits that span several nodes wait for it. These limits, in ms, bound that wait for each attempt. */
 const LOCK_WAIT_MS = 1_000;
 const OPEN_WITHIN_MS = 10_000;
 const ATTEMPTS = 10;
@@ -81,8 +80,8 @@ const OPEN_SNAPSHOTS = [
 ];
 
 /**
- * Lets the snapshots of the coordinator and of all nodes begin in a transaction that has none yet, while nothing is being committed
- * on several of them. On one server there is nothing to do.
+ * Opens the snapshots of the coordinator and of all nodes in a transaction that has none yet, while no commit that spans several
+ * nodes is running. Does nothing on a single server.
  * @throws OperatorError when such a commit takes too long
  */
 export async function openSnapshots(database: Database, client: pg.ClientBase): Promise<void> {
@@ -112,7 +111,7 @@ async function openUnderLock(holder: pg.ClientBase, client: pg.ClientBase): Prom
 const OTHER_TABLES =
   'The tables of the backup do not match this database: its manifest is damaged, or the database has other tables.';
 
-/** Errors of syntax and access, and objects on which others depend, such as views of somebody else. */
+/** Errors of syntax and access, and of objects on which others depend, such as views that the operator has added. */
 const isOfTables = (error: unknown): boolean => /^(?:42|2B)/.test(sqlState(error) ?? '');
 
 export interface RestoreOptions {
@@ -131,7 +130,7 @@ interface Foreseen {
   readonly foreignId: string | undefined;
 }
 
-/** Thrown to roll a transaction back that has shown what it was for. */
+/** Thrown to roll back a trial transaction that has succeeded. */
 class OnlyATrial extends Error {}
 
 /** Restores backups of this version and of earlier ones into an empty service. */
@@ -172,10 +171,7 @@ export class Restores {
     });
   }
 
-  /**
-   * Describes what `restore` would restore, without reading all of it. @throws OperatorError when a failure is
-   * foreseeable
-   */
+  /** Describes what `restore` would restore, without reading all of it. @throws OperatorError when a failure is foreseeable */
   preview(place: string, options: RestoreOptions = {}): Promise<Restored> {
     return withParts(place, this.configuration, async (parts) => {
       const { manifest, foreignId } = await this.foresee(parts, options);
@@ -197,7 +193,7 @@ export class Restores {
     return { manifest, foreignId: await this.adoption.foreignId(adoptStore) };
   }
 
-  /** Ahead of the transaction of the restore, because the store is opened over another connection. */
+  /** Runs before the transaction of the restore, because the store is opened over another connection. */
   private adopt(foreignId: string): Promise<void> {
     return inOneTransaction(this.database, 'BEGIN', async (client) => {
       await lockOutOthers(client);
@@ -235,7 +231,7 @@ export class Restores {
     await client.query(LEAVE_GAP, [cursorGap(new Date(manifest.takenAt), this.clock.now())]);
   }
 
-  /** When the process ends before or meanwhile, the next start of any command or service does the rest. */
+  /** If the process ends before or during this, the next start of any command or service completes it. */
   private async advance({ migrations }: Manifest): Promise<void> {
     if (this.schemas.ageOf(migrations) === 'same') return;
     try {
@@ -267,7 +263,7 @@ export class Restores {
   }
 }
 
-/** Keeps everyone else out until the transaction ends. @throws OperatorError when the database is in use */
+/** Locks out all other clients until the transaction ends. @throws OperatorError when the database is in use */
 async function lockOutOthers(client: pg.ClientBase): Promise<void> {
   await client.query('LOCK TABLE users, workspaces');
   await refuseWhenInUse(client);
@@ -282,8 +278,8 @@ async function refuseWhenInUse(on: pg.ClientBase | pg.Pool): Promise<void> {
 }
 
 /**
- * Refuses a manifest whose tables differ from those in the database: its names are inserted into statements unescaped. Tables
- * that are left out since may be in an older backup; they are not read.
+ * Refuses a manifest whose tables differ from those in the database: its names are inserted into statements unescaped. An older
+ * backup may have tables that are left out by now; they are not read.
  */
 async function refuseOtherTables(client: pg.ClientBase, { tables }: Manifest): Promise<void> {
   const here = new Set((await tablesInOrder(client)).map(({ name, columns }) => [name, ...columns].join()));

@@ -14,11 +14,10 @@ interface Table {
 }
 
 /**
- * Tables that are left out: state of the moment or of the machine, and credentials that would readmit someone who has
- * been locked out since: sessions, one-time tokens, key sessions, invitations, and the keys of JWTs, which the service makes
- * anew. Mails of the past are not sent again. What a database
- * on several nodes has beside them is made anew. A name stays here when its table is dropped: backups of earlier versions are
- * restored too.
+ * Tables that are left out: transient state and state of the machine; credentials that would readmit a user who has been locked
+ * out since (sessions, one-time tokens, key sessions, invitations, and JWT keys, which the service creates again); mails, which
+ * must not be sent again; and what a database on several nodes creates again. The name of a dropped table stays, because backups
+ * of earlier versions are restored too.
  */
 const LEFT_OUT = [
   'auth_jwks',
@@ -48,8 +47,8 @@ const LEFT_OUT = [
 export const isLeftOut = (table: string): boolean => LEFT_OUT.includes(table);
 
 /**
- * Left out are blobs of uploads in progress, which nothing refers to yet, and tokens of workspaces that are purged: where workspaces
- * are on nodes, no foreign key removes these.
+ * Leaves out blobs of uploads in progress, to which nothing refers yet, and tokens of purged workspaces, which no foreign key
+ * removes where workspaces are on nodes.
  */
 const ROWS: Readonly<Record<string, string>> = {
   blobs: "state <> 'staged'",
@@ -57,8 +56,8 @@ const ROWS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Where workspaces are on nodes, no foreign key holds their owner, so a crash of a node beside the deletion of an account can leave one
- * without. A backup has it as deleted: the database that it is restored into has the foreign key.
+ * Where workspaces are on nodes, no foreign key protects their owner: a node that crashes during the deletion of an account can
+ * leave a workspace without one. The backup has it as deleted, because the database that it is restored into has the foreign key.
  */
 const WITHOUT_OWNER: Readonly<Record<string, string>> = {
   user_id: 'owner',

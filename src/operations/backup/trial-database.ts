@@ -12,13 +12,13 @@ interface Place {
   readonly locale: string;
 }
 
-/** The service's database with its encoding and locale: those of the server may be others, such as SQL_ASCII. */
+/** The service's database with its encoding and locale: the defaults of the server may differ, such as SQL_ASCII. */
 const PLACE = `
   SELECT datname AS name,
          format('ENCODING %L LC_COLLATE %L LC_CTYPE %L', pg_encoding_to_char(encoding), datcollate, datctype) AS locale
   FROM pg_database WHERE datname = current_database()`;
 
-/** The name of the trial of a database; always the same, so that the next trial removes what a dead one has left. */
+/** The name of the trial of a database; always the same, so that the next trial removes the database that a dead one has left. */
 const nameFor = (database: string): string =>
   `verify_${createHash('sha256').update(database).digest('hex').slice(0, 16)}`;
 
@@ -28,7 +28,7 @@ function withDatabase(url: string, name: string): string {
 }
 
 /**
- * Lends `work` the URL of an empty database on the service's own server, and drops it afterwards. The caller must hold the lock
+ * Passes `work` the URL of an empty database on the service's own server, and drops it afterwards. The caller must hold the lock
  * of the backups.
  * @throws OperatorError when the role may not create databases
  */
@@ -62,7 +62,7 @@ export async function onTrialDatabase<T>(
   }
 }
 
-/** Checks that scheduled backups can be verified, before the first one cannot, and that they are apart from the blobs. */
+/** Checks that scheduled backups can be verified, and that they are stored apart from the blobs. */
 @Injectable()
 export class TrialCheck {
   constructor(
@@ -83,7 +83,7 @@ export class TrialCheck {
     });
   }
 
-  /** @param hasServer whether a trial can start a PostgreSQL of its own */
+  /** @param hasServer whether a trial can start its own PostgreSQL */
   async *privilege(hasServer = hasEmbeddedPostgres()): AsyncGenerator<Finding> {
     const { backupDir, databaseUrl } = this.configuration;
     if (backupDir === undefined || databaseUrl === undefined || hasServer) return;

@@ -17,7 +17,6 @@ export type Handler = () => unknown;
 export type ControllerClass = abstract new (...args: never[]) => object;
 
 interface ControllerRoute {
-  /** The name of the handler. */
   readonly name: string;
   readonly handler: Handler;
   /** In lower case. */
@@ -56,7 +55,7 @@ export interface DocumentParts {
   readonly policyOf: (handler: Handler, controller: ControllerClass) => OperationPolicy;
   /** The parameter decorator with which handlers read their JSON bodies. */
   readonly jsonBody: unknown;
-  /** Whether the document is that of the pages, and not that of the API. */
+  /** Whether this is the document of the pages instead of the API. */
   readonly ofPages: boolean;
   readonly examples: Examples;
   /** Tag → the first part of its operationIds, where that is not the tag in camel case. */
@@ -116,7 +115,7 @@ function usedOf(
   return tags.filter(({ name }) => used.has(name));
 }
 
-/** Pages have the names of their handlers: no client is generated from them. */
+/** Operations of pages are named after their handlers, because no client is generated from them. */
 function idOf(
   tag: string,
   name: string,

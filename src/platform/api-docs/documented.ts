@@ -1,16 +1,16 @@
-/** A JSON Schema (2020-12). A schema with a `title` becomes a component of the document, and is referenced by it. */
+/** A JSON Schema (2020-12). A schema with a `title` becomes a component of the document, which refers to it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const STRING: Schema = { type: 'string' };
 export const BOOLEAN: Schema = { type: 'boolean' };
-/** Bytes as they are. */
+/** Raw bytes. */
 export const BINARY: Schema = { type: 'string', format: 'binary' };
 export const UUID: Schema = { type: 'string', format: 'uuid' };
 /** A non-negative integer: a cursor, a count, a number of bytes. */
 export const COUNT: Schema = { type: 'integer', minimum: 0 };
 /** A version of a file, which starts at 1. */
 export const ORDINAL: Schema = { type: 'integer', minimum: 1 };
-/** A time in UTC, in the only format that answers use. */
+/** A time in UTC, in the only format that responses use. */
 export const INSTANT: Schema = {
   type: 'string',
   format: 'date-time',
@@ -50,13 +50,16 @@ export const ERROR: Schema = named('ApiError', objectOf<{ error: string }>({ err
 export const errorWith = (fields: Readonly<Record<string, Schema>>): Schema =>
   objectOf<Record<string, unknown>>({ error: STRING, ...fields });
 
-/** The documentation of a route that neither its decorators nor its classes contain: see `Documented`. */
+/** The documentation of a route that cannot be derived from its decorators and classes: see `Documented`. */
 export interface OperationDocs {
-  /** The operationId. Default: the group of the tag and the name of the handler, as in `sync.pull`. Generated clients name functions after it. */
+  /**
+   * The operationId, after which generated clients name functions. Default: the group of the tag and the name of the handler, as
+   * in `sync.pull`.
+   */
   readonly id?: string;
-  /** The group in the document, if it is not that of the controller. */
+  /** The group in the document, if it differs from the controller's. */
   readonly tag?: string;
-  /** Whether the route reads the session of the identity handler, and whether it works without one too. */
+  /** Whether the route requires or merely accepts the session of the identity handler. */
   readonly session?: 'required' | 'optional';
   /** A few words, as in a table of contents. */
   readonly summary: string;
@@ -69,10 +72,7 @@ export interface OperationDocs {
   readonly body?: BodyDocs;
   /** Schemas of body properties that the class does not describe. */
   readonly properties?: Readonly<Record<string, Schema>>;
-  /**
-   * By status. A string is the description of an error in the common format; errors that follow from the route's policy can be
-   * omitted.
-   */
+  /** By status. A string describes an error in the common format; errors that follow from the route's policy can be omitted. */
   readonly answers: Readonly<Record<number, AnswerDocs | string>>;
 }
 
@@ -93,26 +93,26 @@ export interface BodyDocs {
 
 export interface AnswerDocs {
   readonly description: string;
-  /** Media type → schema; an empty schema means text for a text type, bytes for all others. Omitted for an answer without a body. */
+  /** Media type → schema; an empty schema means text for a text type, bytes for all others. Omitted without a body. */
   readonly content?: Readonly<Record<string, Schema>>;
   /** Name → description. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A foreign handler mounted at one route for all paths below it: `METHOD path` → its operation. */
+/** An external handler mounted at one route for all paths below it: `METHOD path` → its operation. */
 export interface MountDocs {
   readonly mounted: Readonly<Record<string, OperationDocs>>;
 }
 
 export interface ControllerDocs {
-  /** The group in the document. Those of the tag `Pages` are in the document of the pages. */
+  /** The group in the document. Controllers with the tag `Pages` are in the document of the pages. */
   readonly tag: string;
   /** Whether these are pages for browsers, whose errors are pages too. */
   readonly isPage?: true;
   readonly operations: Readonly<Record<string, OperationDocs | MountDocs>>;
 }
 
-/** Pages are for browsers, not for generated clients: a document of their own describes them. */
+/** Pages are for browsers, not for generated clients, and have a separate document. */
 export const isOfPages = ({ isPage, tag }: ControllerDocs): boolean => isPage === true || tag === 'Pages';
 
 const DOCS = 'openapi-docs';
@@ -131,7 +131,6 @@ export function Documented<Name extends string>(docs: DocsOf<Name>) {
 export const docsOf = (controller: object): ControllerDocs | undefined =>
   Reflect.getMetadata(DOCS, controller) as ControllerDocs | undefined;
 
-/** A JSON answer. */
 export const json = (
   description: string,
   schema: Schema,
@@ -140,7 +139,7 @@ export const json = (
 
 export const page = (description: string): AnswerDocs => ({ description, content: { 'text/html': {} } });
 
-/** A request and its answers, to read beside the schemas. */
+/** An example request with its responses. */
 export interface Example {
   /** A JSON body. */
   readonly body?: unknown;

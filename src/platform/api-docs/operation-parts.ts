@@ -8,7 +8,7 @@ import {
   STRING,
 } from './documented.js';
 
-/** The parts of an OpenAPI document that the service reads again. */
+/** The parts of an OpenAPI document that the service itself reads. */
 export interface ApiDocument {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -62,7 +62,6 @@ export interface Response {
 
 export type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
 
-/** The named schemas, each stored once. */
 export class Components {
   readonly schemas: Record<string, Schema> = {};
 
@@ -110,14 +109,14 @@ export interface OperationParts {
   readonly policy: OperationPolicy;
   readonly body: { readonly schema: Schema; readonly limit: number } | undefined;
   readonly components: Components;
-  /** Header → the scheme of the secret that is sent in it. */
+  /** Header → the scheme of the secret that it carries. */
   readonly secretHeaders: ReadonlyMap<string, string>;
   readonly example: Example | undefined;
 }
 
 export const JSON_TYPE = 'application/json';
 
-/** The content of a body or an answer. The example is that of the JSON content. */
+/** The content of a body or an answer. The example applies to the JSON content. */
 export function contentOf(
   schemas: Readonly<Record<string, Schema>>,
   components: Components,
@@ -144,7 +143,7 @@ function plainSchema(type: string): Schema {
 /** Names of the schemes for the session of the identity handler: an app sends its token, a browser its cookie. */
 const OF_SESSION = ['sessionToken', 'sessionCookie'] as const;
 
-/** What a request must prove; any one of the alternatives is enough. */
+/** The credentials that a request needs; any one of the alternatives is enough. */
 export function securityOf({ operation, policy, secretHeaders }: OperationParts): Operation['security'] {
   const { session, headers = {} } = operation;
   const alternatives = session ? OF_SESSION.map((name) => ({ [name]: [] })) : policy.security;

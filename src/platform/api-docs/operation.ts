@@ -23,7 +23,7 @@ import {
   securityOf,
 } from './operation-parts.js';
 
-/** The answers of the policy, of reading the body and of the route itself, in numerical order. */
+/** The responses of the policy, the body parser and the route itself, in numerical order. */
 export function responsesOf(parts: OperationParts): Record<string, Response> {
   const { operation, policy, body } = parts;
   const ofBody = body && { 400: 'the body is invalid', 413: 'the body is too large' };
@@ -68,7 +68,7 @@ function responseOf(
   };
 }
 
-/** While the service is down, a request does not reach the page's error filter. */
+/** While the service is down, a request does not reach the error filter of the page, so the answer is JSON. */
 function errorContent(status: number, isPage: boolean): Record<string, Schema> {
   if (!isPage) return { [JSON_TYPE]: ERROR };
   return status === 503 ? { 'text/html': {}, [JSON_TYPE]: ERROR } : { 'text/html': {} };
@@ -76,7 +76,7 @@ function errorContent(status: number, isPage: boolean): Record<string, Schema> {
 
 type Headers = NonNullable<Response['headers']>;
 
-/** Headers that only some answers of a status have. */
+/** Headers that not every answer of a status has. */
 const SOMETIMES = new Set(['Set-Cookie', 'set-auth-token']);
 
 const textHeaders = (headers: Readonly<Record<string, string>> = {}): Headers =>
@@ -93,7 +93,7 @@ const always = (description: string, schema: Schema): HeaderObject => ({
   schema,
 });
 
-/** Headers of many answers, each defined once in the document. */
+/** Headers of many responses, each defined once in the document. */
 export const COMMON_HEADERS = {
   'X-Request-Id': always('Identifies the request in the log.', { type: 'string', format: 'uuid' }),
   'Retry-After': always('Seconds to wait before the next try.', { type: 'string', pattern: '^\\d+$' }),
@@ -195,7 +195,7 @@ export function bodyClassOf(
 
 export type SchemaOfClass = (bodyClass: BodyClass, properties?: Readonly<Record<string, Schema>>) => Schema;
 
-/** Loads the generator of schemas from validated classes. Loaded only when the document is requested, to save memory. */
+/** Imports the schema generator for validated classes on first use, to save memory. */
 export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
   const { targetConstructorToSchema } = (await import('class-validator-jsonschema')).default;
   const { defaultMetadataStorage } = (await import('class-transformer/cjs/storage.js')).default;
@@ -207,7 +207,7 @@ export async function loadSchemaOfClass(): Promise<SchemaOfClass> {
         isInstant: { type: 'string', description: 'ISO 8601: a date, or a date with a time' },
         whitelistValidation: {},
         customValidation: {}, // a rule without a converter does not affect the schema
-        // Without a type, which would make numbers of the integers that they bound.
+        // Omits the type, which would turn bounded integers into numbers.
         min: ({ constraints }: ValidationMetadata) => ({ minimum: (constraints as [number])[0] }),
         max: ({ constraints }: ValidationMetadata) => ({ maximum: (constraints as [number])[0] }),
         nestedValidation: ({ target, propertyName }: ValidationMetadata) => {

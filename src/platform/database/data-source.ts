@@ -20,12 +20,12 @@ import { beginSession, beginWithoutTimeouts } from './session.js';
 import type { StatementLimiter } from './statement-limiter.js';
 
 export interface DataSourceSettings {
-  /** A connection URL, or the embedded server. */
+  /** A connection URL, or a connection to the embedded server. */
   target: string | ConnectionTarget;
   poolSize: number;
   /** Default: the entities of all loaded modules. */
   entities?: EntityTarget<ObjectLiteral>[];
-  /** Queues the statements of repositories before they reach the pool, as `Database` does with its own. */
+  /** Queues the statements of repositories before they reach the pool, as `Database` does for its own statements. */
   limiter?: StatementLimiter;
   onPoolError: (error: unknown) => void;
   /** For migrations, which may wait and run without a time limit. */
@@ -47,7 +47,7 @@ const types = {
   },
 };
 
-/** Columns are named as properties, in snake_case. */
+/** Columns are named after properties, in snake_case. */
 class SnakeCase extends DefaultNamingStrategy {
   override columnName(property: string, custom: string | undefined): string {
     return custom || property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -55,8 +55,8 @@ class SnakeCase extends DefaultNamingStrategy {
 }
 
 /**
- * The data source of the service: what a repository does outside a transaction takes turns with the statements of `Database`,
- * and fails with the error of the driver, because that of TypeORM has the parameters, which must not be logged.
+ * The data source of the service. Repositories outside a transaction share the statement limiter with `Database`, and fail with
+ * the driver's error: TypeORM's error contains the parameters, which must not be logged.
  */
 export class ServiceDataSource extends DataSource {
   constructor(
@@ -72,12 +72,11 @@ export class ServiceDataSource extends DataSource {
     return runner;
   }
 
-  /** The driver's own pool. */
   get pool(): Pool {
     return (this.driver as unknown as { master: Pool }).master;
   }
 
-  /** A runner for a caller that has had its turn, such as a transaction. */
+  /** A runner for a caller that already holds a place in the limiter, such as a transaction. */
   createRunner(mode?: ReplicationMode): QueryRunner {
     const runner = super.createQueryRunner(mode);
     const query = runner.query.bind(runner) as (...values: unknown[]) => Promise<unknown>;
@@ -91,7 +90,7 @@ export class ServiceDataSource extends DataSource {
 
 function ofDriver(error: unknown): unknown {
   if (error instanceof QueryFailedError) return error.driverError;
-  // A runner whose connection was lost between two queries calls itself released.
+  // A runner whose connection was lost between two queries reports that it was released.
   if (error instanceof QueryRunnerAlreadyReleasedError)
     return new Error('Connection terminated between two statements', { cause: error });
   return error;
@@ -99,7 +98,7 @@ function ofDriver(error: unknown): unknown {
 
 const nothing = (): void => undefined;
 
-/** TypeORM's own loggers print parameters, one of them whenever `DEBUG` is set. */
+/** TypeORM's own loggers print parameters; one of them is active whenever `DEBUG` is set. */
 const SILENT: Logger = {
   logQuery: nothing,
   logQueryError: nothing,
@@ -109,7 +108,7 @@ const SILENT: Logger = {
   log: nothing,
 };
 
-/** A turn lasts as long as the runner has its connection. */
+/** Holds a place in the limiter for as long as the runner has its connection. */
 function takeTurns(runner: QueryRunner, limiter: StatementLimiter): void {
   const connect = runner.connect.bind(runner) as () => Promise<unknown>;
   const release = runner.release.bind(runner);

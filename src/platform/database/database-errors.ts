@@ -12,7 +12,7 @@ export class AmbiguousCommit extends Error {
 const DISK_FULL = '53100';
 
 const TRANSIENT = new Set([
-  'CS001', // a shard that moves
+  'CS001', // a shard is being moved
   '40001', // serialization failure
   '40P01', // deadlock
   '25006', // read only, as after a failover to a standby
@@ -46,25 +46,25 @@ const CONNECTION_LOST = new Set([
 ]);
 
 /**
- * Messages of an engine that distributes tables about a lost connection to a node, or about its own shutdown. They have the code of an
- * internal error. Some come from PostgreSQL's client library.
+ * Messages of an engine that distributes tables, about a lost connection to a node or its own shutdown. They have the SQLSTATE of
+ * an internal error; some come from PostgreSQL's client library.
  */
 const NODE_LOST =
   /^(?:failure on connection marked as essential|connection not open|postmaster was shut down|server closed the connection|no connection to the server|lost synchronization with server|could not (?:receive data from|send data to) server|SSL (?:connection has been closed|error|SYSCALL error))/;
 
 /**
- * At COMMIT it says so in the words of its driver, which are translated, also with the code of an internal error; only the context
- * tells that a node was asked.
+ * At COMMIT, the engine reports a lost node in the words of its driver, which are translated, and with the SQLSTATE of an
+ * internal error. Only the context shows that a node was involved.
  */
 const ASKED_NODE = /^while executing command on \S+:\d+/m;
 
-/** Whether an internal error of the engine is about a node that it has asked. */
+/** Whether an internal error of the engine comes from a statement it sent to a node. */
 export function isOfAskedNode(error: unknown): boolean {
   const { code, where } = driverError(error) as { code?: unknown; where?: unknown };
   return code === 'XX000' && typeof where === 'string' && ASKED_NODE.test(where);
 }
 
-/** The driver's own errors have no code. */
+/** Matches the driver's own errors, which have no code. */
 const LOST_MESSAGE =
   /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired$|Client has encountered)/;
 
@@ -78,26 +78,26 @@ export function sqlState(error: unknown): string | undefined {
   return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** Whether a row that the statement references does not exist. */
+/** Whether a row referenced by the statement does not exist. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === '23503';
 }
 
 /**
- * The names that PostgreSQL gives to foreign keys to users; a test checks that the tables follow it. An engine that distributes
- * tables adds the number of the shard.
+ * The names that PostgreSQL gives to foreign keys to users; a test checks that all tables follow them. An engine that distributes
+ * tables appends the number of the shard.
  */
 const REFERENCE_TO_USER = /_user_id_fkey\d*(?:_\d+)?$/;
 
-/** Whether the user who was to own a row no longer exists. */
+/** Whether the user who should own the row no longer exists. */
 export function isOfGoneUser(error: unknown): boolean {
   const { constraint } = driverError(error) as { constraint?: string };
   return isForeignKeyViolation(error) && REFERENCE_TO_USER.test(constraint ?? '');
 }
 
 /**
- * Whether the workspace that was to own a row no longer exists. Only for tables whose other foreign keys cannot break, except
- * the one to the user.
+ * Whether the workspace that should own the row no longer exists. Only for tables whose other foreign keys cannot be violated,
+ * except the one to the user.
  */
 export function isOfGoneWorkspace(error: unknown): boolean {
   return isForeignKeyViolation(error) && !isOfGoneUser(error);
@@ -117,12 +117,12 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof AmbiguousCommit || isConnectionLost(error) || isFailedConnect(driverError(error));
 }
 
-/** Whether the disk of PostgreSQL is full, which lasts until an operator makes room. */
+/** Whether PostgreSQL's disk is full, which lasts until an operator frees space. */
 export function isDiskFull(error: unknown): boolean {
   return sqlState(error) === DISK_FULL;
 }
 
-/** Whether the same request may succeed later: the fault is not the request's. */
+/** Whether the same request may succeed later, because the request is not at fault. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   return (state !== undefined && TRANSIENT.has(state)) || isUnanswered(error);
@@ -141,7 +141,7 @@ function driverError(error: unknown): object {
 const READ_ONLY =
   'PostgreSQL is read-only here (a standby, or default_transaction_read_only); point DATABASE_URL at the primary.';
 
-/** By SQLSTATE. The server's own message names users, databases and addresses, but no password. */
+/** By SQLSTATE. The server's own message names users, databases and addresses, but no passwords. */
 const SENTENCES: Readonly<Record<string, (words: string) => string>> = {
   '28P01': () => REFUSED,
   '28000': (words) =>

@@ -17,15 +17,15 @@ import { acceptBinaryResults } from './statement.js';
 export const DATABASE_SERVER = Symbol('DATABASE_SERVER');
 
 /**
- * When PostgreSQL shares the machine with the service, more concurrent statements only compete for the processors and cost the
- * memory of a connection each (ADR 24). One more than there are processors, because one waits for the disk.
+ * When PostgreSQL shares the machine with the service, more concurrent statements only compete for processors, and each costs the
+ * memory of a connection (ADR 24). One more than there are processors, because one waits for the disk.
  */
 const statementsAtOnce = availableParallelism() + 1;
 
-/** Where PostgreSQL is, and how to stop it if this process started it. */
+/** The PostgreSQL server in use. */
 export interface Server {
   readonly target: string | ConnectionTarget;
-  /** The useful number of concurrent statements; Infinity where only the operator knows, who then sets the pool size. */
+  /** The useful number of concurrent statements; Infinity for an external server, where the operator sets the pool size. */
   readonly statementsAtOnce: number;
   stop(): Promise<void>;
 }
@@ -70,7 +70,7 @@ const failedConnects = new WeakSet<object>();
 
 /**
  * Whether no connection could be established. Not a list of codes: names that do not resolve, refused passwords, missing
- * databases, TLS errors and servers that are full or starting all mean that the database is away.
+ * databases, TLS errors and servers that are full or starting all mean that the database is unavailable.
  */
 export function isFailedConnect(error: object): boolean {
   const { cause } = error as Error; // the pool wraps the error of a server that did not answer in time
@@ -78,7 +78,7 @@ export function isFailedConnect(error: object): boolean {
   return failedConnects.has(error);
 }
 
-/** Runs what prepares a connection before its first use; a failure counts as a failure to connect. */
+/** Prepares a new connection; a failure counts as a failure to connect. */
 export async function connecting<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -116,7 +116,7 @@ function marked(error: unknown): unknown {
   return error;
 }
 
-/** A setting that no server and no pooler knows: what a session writes there is visible in that session alone. */
+/** A setting unknown to servers and poolers: only the session that sets it sees its value. */
 const MARK = 'cloud_sync.session_of';
 const ANSWER_WITHIN_MS = 5_000;
 
@@ -124,9 +124,9 @@ const write = `SELECT set_config('${MARK}', $1, false)`;
 const read = `SELECT current_setting('${MARK}', true) AS mark`;
 
 /**
- * Refuses a pooler that gives a session's connection to other sessions between transactions: settings, locks, LISTEN and
- * prepared statements would be lost, or be those of another session. A second session looks for the setting of the first one
- * repeatedly, because a pooler may use its connections in turn.
+ * Refuses a pooler that gives a session's connection to other sessions between transactions: settings, locks, LISTEN and prepared
+ * statements would be lost, or come from another session. A second session checks repeatedly for the setting of the first one,
+ * because a pooler may use its connections in turn.
  * @param session an open connection
  * @throws OperatorError
  */
@@ -164,14 +164,14 @@ const transactionPooler = (): OperatorError =>
 
 export type RowsOf = (sql: string) => Promise<readonly unknown[]>;
 
-/** Whether an instance runs on the database, or has been killed less than half a minute ago. Its lease is by the database's clock. */
+/** Whether an instance runs on the database, or was killed less than half a minute ago. Leases use the database's clock. */
 export async function isServiceRunning(rowsOf: RowsOf): Promise<boolean> {
   return (
     (await rowsOf('SELECT 1 FROM instances WHERE alive_until > statement_timestamp() LIMIT 1')).length > 0
   );
 }
 
-/** @throws OperatorError when a service is running, as of `isServiceRunning` */
+/** @throws OperatorError when a service is running, according to `isServiceRunning` */
 export async function refuseRunningService(rowsOf: RowsOf): Promise<void> {
   if (await isServiceRunning(rowsOf))
     throw new OperatorError(

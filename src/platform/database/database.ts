@@ -18,12 +18,10 @@ import { execute, type Parameter, statement, type Statement } from './statement.
 const ATTEMPTS = 3;
 const RETRIED = new Set(['40001', '40P01']);
 
-/**
- * A caller that waited longer than this for a connection that was then lost gets the error instead of waiting for another one.
- */
+/** A caller that waited longer than this for a connection that was then lost gets the error instead of another wait. */
 const RETRY_WITHIN_MS = 5_000;
 
-/** The engine commits in two phases what has touched this table, even if no row of it. */
+/** The engine commits in two phases any transaction that touches this table, even if it changes no row. */
 const shareCommit = statement('database.share_commit', `DELETE FROM ${SHARED_COMMITS} WHERE id = 0`);
 
 /** One open transaction. Functions that take part in a transaction take it as their first parameter. */
@@ -32,12 +30,12 @@ export interface Tx {
   run: Run;
 }
 
-/** A transaction about one workspace, perhaps on its node. */
+/** A transaction on one workspace; on a distributed database it runs on the node of the workspace. */
 export type WorkspaceTx = Pick<Tx, 'run'>;
 
-/** A part of the tables of workspaces: the database itself, or a shard. */
+/** A part of the workspace tables: the whole database, or a shard. */
 export interface Part {
-  /** Commits at once. */
+  /** Commits each statement separately. */
   run: Run;
   transaction<T>(work: (tx: WorkspaceTx) => Promise<T>): Promise<T>;
 }
@@ -49,7 +47,7 @@ export interface Part {
 export class Database {
   /**
    * @param limiter queues statements and transactions before they reach a pool
-   * @param nodes where the workspaces are
+   * @param nodes locates the workspaces
    */
   constructor(
     readonly dataSource: ServiceDataSource,
@@ -57,7 +55,7 @@ export class Database {
     private readonly nodes: Nodes = new OneServer(dataSource.pool),
   ) {}
 
-  /** Whether workspaces are on several nodes, which have no accounts. */
+  /** Whether workspaces are distributed over several nodes, which have no accounts. */
   get isDistributed(): boolean {
     return this.nodes.areSeveral;
   }
@@ -67,7 +65,7 @@ export class Database {
     return this.dataSource.pool;
   }
 
-  /** How many statements wait in the limiter or for a connection. */
+  /** Number of statements that wait in the limiter or for a connection. */
   get waiting(): number {
     return this.limiter.waiting + this.pool.waitingCount;
   }
@@ -80,18 +78,18 @@ export class Database {
     const send = ({ node }: Place): Promise<Row[]> =>
       limiter.run(() => nodes.run<Row>(id, statement, values), node);
     const place = this.placeOf(id);
-    // Without a pause where the place is known: callers rely on the order of their statements.
+    // No await when the place is known: callers rely on the order of their statements.
     return place instanceof Promise ? send(await place) : send(place);
   }
 
-  /** Where a workspace is or would be. */
+  /** The location of a workspace, whether or not it exists. */
   placeOf(workspaceId: string): Place | Promise<Place> {
     return this.nodes.knownPlaceOf(workspaceId) ?? this.limiter.run(() => this.nodes.placeOf(workspaceId));
   }
 
   /**
-   * The parts that the tables of workspaces have: the database itself, or a shard each. What is about all workspaces and locks
-   * rows runs on one after the other.
+   * The parts of the workspace tables: the whole database, or one per shard. Work that locks rows across all workspaces runs on
+   * one part after another.
    */
   async parts(): Promise<readonly Part[]> {
     const parts = await this.nodes.parts();
@@ -126,7 +124,7 @@ export class Database {
     return this.attempt(() => this.once('BEGIN', work));
   }
 
-  /** As `transaction`, for statements of one workspace alone: where workspaces are on nodes it is one of its node. */
+  /** Like `transaction`, for statements on a single workspace: on a distributed database it runs on the workspace's node. */
   async workspaceTransaction<T>(workspaceId: string, work: (tx: WorkspaceTx) => Promise<T>): Promise<T> {
     const begin: Begin = () => this.nodes.begin(workspaceId);
     const { node } = await this.placeOf(workspaceId);
@@ -134,10 +132,10 @@ export class Database {
   }
 
   /**
-   * As `transaction`, for changes to workspaces together with accounts: where workspaces are on nodes, both are committed or none,
-   * also when the coordinator or a node crashes. The first statement that locks a workspace must be an UPDATE of its row, because
-   * a shard that moves loses the lock of a SELECT.
-   * @param workspaceId if it is about one: the node of which it waits in line for
+   * Like `transaction`, for changes to workspaces and accounts together: on a distributed database, both are committed or
+   * neither, even if the coordinator or a node crashes. The first statement that locks a workspace must be an UPDATE of its row,
+   * because moving the shard drops the lock of a SELECT.
+   * @param workspaceId a workspace whose node's queue the transaction waits in
    */
   async sharedTransaction<T>(work: (tx: Tx) => Promise<T>, workspaceId?: string): Promise<T> {
     if (!this.nodes.areSeveral) return this.transaction(work);
@@ -154,7 +152,7 @@ export class Database {
     return this.attempt(() => this.once('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work));
   }
 
-  /** @param node in whose line it waits first, if any */
+  /** @param node the node whose queue it waits in first, if any */
   private async attempt<T>(work: () => Promise<T>, node?: string): Promise<T> {
     const retryUntil = performance.now() + RETRY_WITHIN_MS;
     for (let attempt = 1; ; attempt++) {
@@ -215,15 +213,13 @@ async function inPlace<T>(begin: Begin, work: (tx: WorkspaceTx) => Promise<T>): 
   }
 }
 
-/**
- * PostgreSQL answers COMMIT with ROLLBACK if an error was swallowed inside the transaction; that must never look like success.
- */
+/** PostgreSQL answers COMMIT with ROLLBACK if an error was swallowed in the transaction; that must never look like success. */
 async function commit(client: PoolClient): Promise<void> {
   let tag: string;
   try {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
-    // Without an answer from the server itself, or from a node that it has asked, it is unknown whether it has committed.
+    // The outcome is unknown without an answer from the server itself and from every node it has asked.
     throw isUnknown(error) ? new AmbiguousCommit(error) : error;
   }
   if (tag !== 'COMMIT')
@@ -238,7 +234,7 @@ function mayRetry(error: unknown): boolean {
   return RETRIED.has(sqlState(error) ?? '') || isConnectionLost(error);
 }
 
-/** The rows of all parts, one part after the other. An order or a limit in the statement is that of each part. */
+/** The rows of all parts, read one part after another. ORDER BY and LIMIT apply to each part separately. */
 export async function runOnParts<Row>(
   database: Database,
   statement: Statement,

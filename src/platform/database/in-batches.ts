@@ -5,8 +5,7 @@ export const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 export const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * Deletes rows in batches until a batch is not full; once aborted, stops after the current batch. Returns the number of
- * deleted rows.
+ * Deletes rows in batches until a batch is not full; once aborted, stops after the current batch. Returns the number deleted.
  * @param removed deletes one batch and returns its rows
  */
 export async function removeInBatches(
@@ -44,9 +43,9 @@ export interface Purged<K> {
 }
 
 /**
- * A deletion of a workspace's rows, batch by batch, that continues where its last batch has ended: a batch that began with the
- * lowest key again would pass all the rows that were deleted before it, which the index keeps until it is vacuumed, so a
- * workspace would cost the square of its size. When nothing is left above, it begins again.
+ * Deletes a workspace's rows in batches, each of which continues after the last key of the previous one. A batch that started at
+ * the lowest key again would scan the index entries of all rows deleted before it, which remain until a vacuum, so the cost would
+ * grow with the square of the workspace's size. Starts again at the lowest key when no higher one is left.
  * @param begin below all keys
  */
 export function inKeyOrder<K, More extends unknown[] = []>(

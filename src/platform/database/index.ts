@@ -104,7 +104,6 @@ function asSentence(error: unknown): OperatorError {
   );
 }
 
-/** Metrics of this instance's connection pool. */
 @Injectable()
 class PoolMetrics {
   constructor(database: Database, metrics: Metrics) {
@@ -165,7 +164,7 @@ export class DatabaseModule implements OnApplicationShutdown {
     @Inject(NODES) private readonly nodes: Nodes,
   ) {}
 
-  /** @param functions those of domain folders, which are loaded after the migrations */
+  /** @param functions the functions of the domain modules, which are loaded after the migrations */
   static with(functions: readonly StoredFunctions[]): DynamicModule {
     return { module: DatabaseModule, providers: [{ provide: STORED_FUNCTIONS, useValue: functions }] };
   }

@@ -22,8 +22,8 @@ const NAMES = baseline.map(({ name }) => name);
 export const isReplaced = (migration: string): boolean => REPLACED_MIGRATIONS.includes(migration);
 
 /**
- * Applied migrations as this version knows them: all that the baseline replaces stand for the baseline.
- * @returns undefined when only some of them are applied
+ * Maps applied migrations to those of this version: the complete set that the baseline replaces counts as the baseline.
+ * @returns undefined when only some of that set are applied
  */
 export function asOfBaseline(applied: readonly string[]): readonly string[] | undefined {
   const known = applied.filter((name) => !isReplaced(name));
@@ -35,8 +35,8 @@ export function asOfBaseline(applied: readonly string[]): readonly string[] | un
 const OBSOLETE = ['put_file', 'put_files', 'put_document'];
 
 /**
- * Lets a database with all migrations that the baseline replaces continue from there. Their rows stay: instances of the version
- * before, which run beside this one, check that all of theirs are applied.
+ * Marks the baseline as applied in a database that has all migrations it replaces. Their rows stay, because concurrent instances
+ * of the previous version check that all of their migrations are applied.
  * @param applied names of migrations
  * @throws OperatorError when it has only some of them
  */
@@ -56,13 +56,13 @@ export async function adoptBaseline(dataSource: DataSource, applied: readonly st
   });
 }
 
-/** Functions of the database whose only text is in a file of this version, rather than in migrations. */
+/** Database functions whose source is in a file of this version instead of in migrations. */
 export interface StoredFunctions {
-  /** The name of one of them; its comment in the database is the hash of the text from which they were created. */
+  /** The name of one of them; its comment in the database is the hash of their source. */
   readonly main: string;
   /**
-   * `CREATE OR REPLACE FUNCTION` for each, without parameters or columns that an earlier version does not know. Names are in braces
-   * as in statements; `{hold_shard}` stands where the function has to hold its shard, if any.
+   * `CREATE OR REPLACE FUNCTION` for each, without parameters or columns that an earlier version does not know. Names are in
+   * braces as in statements; `{hold_shard}` marks where a function must hold its shard, if it has one.
    */
   readonly template: string;
 }
@@ -70,8 +70,8 @@ export interface StoredFunctions {
 export const STORED_FUNCTIONS = Symbol('STORED_FUNCTIONS');
 
 /**
- * Creates or replaces the functions of which the database has another text, or none. It leaves the same text alone: replacing it would
- * need all nodes of an engine at each start. Only one instance may do so at a time.
+ * Creates or replaces the functions whose source in the database differs or is missing. Skips unchanged functions: replacing them
+ * would require all nodes of an engine at each start. Only one instance may run this at a time.
  */
 export async function loadFunctions(
   dataSource: DataSource,
@@ -128,8 +128,8 @@ interface ServerFacts {
 
 /**
  * Migrates the schema to the version of this code, and loads the functions of this version.
- * @throws OperatorError when the server is too old or read-only, the database is not UTF-8, its schema is newer than this
- * code or unfinished, or is on nodes and to be changed while an instance runs
+ * @throws OperatorError when the server is too old or read-only, the database is not UTF-8, its schema is newer than this code or
+ * unfinished, or must change on a distributed database while an instance runs
  */
 export async function migrate(dataSource: DataSource, functions: readonly StoredFunctions[]): Promise<void> {
   const [server] = await dataSource.query<ServerFacts[]>(
@@ -158,7 +158,10 @@ export async function migrate(dataSource: DataSource, functions: readonly Stored
   }
 }
 
-/** Instances of the version before may run meanwhile, except on nodes: an engine that distributes tables has no triggers for them. */
+/**
+ * Instances of the previous version may run during a migration, except on a distributed database, whose engine does not support
+ * the triggers that they need.
+ */
 async function refuseBesideInstances(dataSource: DataSource): Promise<void> {
   const rowsOf = (sql: string): Promise<unknown[]> => dataSource.query<unknown[]>(sql);
   if (await isOnNodes(rowsOf)) await refuseRunningService(rowsOf);
@@ -168,8 +171,8 @@ const DEADLOCK = '40P01';
 const ATTEMPTS = 10;
 
 /**
- * A migration and the writes of instances of the version before may wait for each other. The server then ends one of them, and what
- * it has ended of a migration is done again.
+ * A migration may deadlock with the writes of instances of the previous version. The server may abort the migration, which is
+ * then repeated.
  */
 async function runMigrations(dataSource: DataSource): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -223,7 +226,7 @@ function refuseNewerSchema(dataSource: DataSource, applied: readonly string[]): 
   );
 }
 
-/** Whether a migration that is not among `known` is of a newer version. */
+/** Whether a migration that is not among `known` belongs to a newer version. */
 export function isLaterThanAll(migration: string, known: Iterable<string | undefined>): boolean {
   return momentOf(migration) >= Math.max(...[...known].map((name) => momentOf(name ?? '')));
 }
@@ -248,13 +251,10 @@ export async function migrateOnce({ target, onPoolError, functions }: ForMigrati
   }
 }
 
-/**
- * `foreign`: migrations that are neither this version's, nor the baseline and the first of the others, nor followed by those of a
- * newer version.
- */
+/** `foreign`: neither migrations of a newer version, nor the baseline and the first of this version's other migrations. */
 export type SchemaAge = 'same' | 'older' | 'newer' | 'foreign';
 
-/** The schemas of earlier versions: an empty database can go back to one of them, and then on to this version's again. */
+/** Moves an empty database back to the schema of an earlier version, and forward again to this version's. */
 @Injectable()
 export class SchemaHistory {
   private readonly known = migrations.map(({ name }) => name);
@@ -275,8 +275,8 @@ export class SchemaHistory {
   }
 
   /**
-   * Undoes all migrations after the baseline but those of `applied`, in the client's transaction. Danger: this drops the tables and
-   * columns that they have created, with what is in them.
+   * Undoes all migrations after the baseline except `applied`, in the client's transaction. Danger: this drops the tables and
+   * columns that they created, with their contents.
    */
   async rewind(client: ClientBase, applied: readonly string[]): Promise<void> {
     const undone = migrations.slice(baseline.length).filter(({ name }) => !applied.includes(name));
@@ -286,7 +286,9 @@ export class SchemaHistory {
     }
   }
 
-  /** Applies what `rewind` has undone, each migration in a transaction of its own. An interrupted run continues with the next start. */
+  /**
+   * Applies the migrations that `rewind` has undone, each in its own transaction. The next start continues an interrupted run.
+   */
   async advance(): Promise<void> {
     await migrateOnce({
       target: this.server.target,

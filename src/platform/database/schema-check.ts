@@ -29,7 +29,7 @@ const look = `
  */
 export type SchemaState = 'ok' | 'behind' | 'ahead';
 
-/** Checks that the database answers and accepts writes, and which version of the code its schema fits. */
+/** Checks that the database answers and accepts writes, and compares its schema with this version's. */
 @Injectable()
 export class SchemaCheck {
   constructor(private readonly database: Database) {}
@@ -62,14 +62,14 @@ export class SchemaCheck {
 
 const LOOK_EVERY_MS = 5_000;
 
-/** In pages of 8 KiB. A larger table is not small; plans made for it stay right as it grows. */
+/** In pages of 8 KiB. Plans made for a larger table remain good as it grows. */
 const SMALL_TABLE_PAGES = 1_000;
 /** The number of pages that PostgreSQL assumes for an empty table. */
 const EMPTY_TABLE_PAGES = 10;
 /** Analyzing a table that was loaded all at once takes long; PostgreSQL's own workers do that. */
 const MAX_ANALYZED_PAGES = 100_000;
 
-/** On nodes too, which do not have all tables. */
+/** Also runs on nodes, which lack some of the tables. */
 const outgrown = statement(
   'database.outgrown_tables',
   `SELECT quote_ident(relname) AS "table" FROM pg_class
@@ -96,7 +96,7 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** Safe to run twice at the same time, as on two instances: one of them skips the table. */
+  /** Safe to run concurrently, as on two instances: one of them skips the table. */
   @Interval(LOOK_EVERY_MS)
   keepUp(): Promise<void> {
     this.looking ??= this.look().finally(() => (this.looking = undefined));
@@ -109,7 +109,7 @@ export class PlannerStatistics implements BeforeApplicationShutdown {
 
   private async look(): Promise<void> {
     await this.log.bestEffort('look for growing tables', () => this.lookAt(this.database.pool));
-    // The tables of the coordinator are empty where workspaces are on nodes: those of the nodes have the rows.
+    // On a distributed database, the tables of the coordinator are empty and the nodes hold the rows.
     await this.log.bestEffort('look for growing tables of nodes', async () => {
       for (const pool of await this.nodes.pools())
         await this.log.bestEffort('look for growing tables of a node', () => this.lookAt(pool));

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Client, ClientBase } from 'pg';
 
-/** After a pause of this process, answers that arrived in the meantime are read first. */
+/** Extra time to read answers that arrived during a pause of this process. */
 const SECOND_LOOK_MS = 500;
 const GOODBYE_WITHIN_MS = 1_000;
 
@@ -22,7 +22,7 @@ export function endWhenSilent(client: ClientBase, afterMs: number): void {
   });
 }
 
-/** Runs `work` while the connection may be silent, for example while it waits for a lock. */
+/** Runs `work` without the silence limit, for example while the connection waits for a lock. */
 export async function withoutSilenceLimit<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
   const stream = streamOf(client);
   const afterMs = stream.timeout ?? 0;
@@ -34,7 +34,7 @@ export async function withoutSilenceLimit<T>(client: ClientBase, work: () => Pro
   }
 }
 
-/** Closes a connection outside the pool, after a short wait also when the server does not answer. Never rejects. */
+/** Closes a connection outside the pool, within a second even if the server does not answer. Never rejects. */
 export async function endQuietly(client: Client): Promise<void> {
   const giveUp = setTimeout(() => streamOf(client).destroy(), GOODBYE_WITHIN_MS);
   await client.end().catch(() => undefined);
@@ -54,10 +54,7 @@ function streamOf(client: ClientBase): Socket {
 /** Server-side limits, in ms: a client-side limit would leave the statement running. */
 const LIMITS = { statement: 10_000, lock: 3_000, idleInTransaction: 15_000, connectToNode: 3_000 };
 
-/**
- * By then the server has answered, even if only that the statement took too long; if silent for longer, the connection is
- * dead. In ms.
- */
+/** In ms. By then the server has answered, at least with a statement timeout; a connection that is silent for longer is dead. */
 const SILENT_MS = LIMITS.statement + 2_000;
 
 const LIMITED = [
@@ -77,7 +74,7 @@ export const WITHOUT_LIMITS = `
   WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_session_timeout',
                  'idle_in_transaction_session_timeout')`;
 
-/** Acknowledged writes survive a crash. A server that waits for more than its own disk keeps doing so. */
+/** Acknowledged writes survive a crash. A stricter setting of the server, such as waiting for a standby, is kept. */
 export const DURABLE = `
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
@@ -98,9 +95,9 @@ const PROMISED = [
 const PLANNED = ['SET enable_seqscan = off', 'SET jit = off', `SET plan_cache_mode = 'force_generic_plan'`];
 
 /**
- * With Citus, a statement goes to the node of the values that it has, so a plan for all values is impossible. A change to all
- * nodes must not be made in parallel: it may follow one to another table of theirs, in the same transaction. A silent node must
- * be known before the statement takes too long.
+ * With Citus, the values of a statement determine its node, so generic plans are impossible. Changes to all nodes must run
+ * sequentially, because the same transaction may have changed another distributed table. An unresponsive node must be detected
+ * before the statement times out.
  */
 const ON_CITUS = `
   SELECT set_config('plan_cache_mode', 'auto', false), set_config('citus.multi_shard_modify_mode', 'sequential', false),
@@ -113,7 +110,7 @@ const ON_CITUS = `
  */
 const SETTINGS = [...LIMITED, ...PROMISED, ...PLANNED, ON_CITUS].join('; ');
 
-/** With Citus, a transaction that has changed a table of all nodes in parallel can create no function, and change no other table. */
+/** With Citus, a transaction that has changed a distributed table in parallel cannot create functions or change other tables. */
 const ONE_NODE_AFTER_THE_OTHER = `
   SELECT set_config('citus.multi_shard_modify_mode', 'sequential', false) FROM pg_extension WHERE extname = 'citus'`;
 
@@ -122,14 +119,14 @@ export async function beginWithoutTimeouts(client: ClientBase): Promise<void> {
   await client.query(`${WITHOUT_LIMITS}; ${ONE_NODE_AFTER_THE_OTHER}`);
 }
 
-/** On a node its shards are tables like others, which the engine otherwise lets nobody change. */
+/** Lets a session change the shards on a node directly, as ordinary tables; the engine forbids this by default. */
 const NODE_SETTINGS = [
   ...LIMITED,
   ...PROMISED,
   ...PLANNED,
   'SET citus.enable_manual_changes_to_shards = on',
-  'SET citus.override_table_visibility = off', // pg_class has them too
-  'SET citus.enable_ddl_propagation = off', // functions of the connection are made on this node alone
+  'SET citus.override_table_visibility = off', // makes the shards visible in pg_class
+  'SET citus.enable_ddl_propagation = off', // temporary functions are created only on this node
 ].join('; ');
 
 /** Prepares a new connection to a node, for statements on the tables of its shards. */

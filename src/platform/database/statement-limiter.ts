@@ -25,7 +25,7 @@ export interface StatementLimits {
 
 interface Waiter {
   readonly client: string;
-  /** Served before all later rounds. A client has one waiter per round. */
+  /** Waiters of earlier rounds start first. A client has one waiter per round. */
   readonly round: number;
   readonly isStatement: boolean;
   /** Whether it starts as soon as a connection is free, regardless of the number of active statements. */
@@ -34,14 +34,14 @@ interface Waiter {
 }
 
 /**
- * Decides who uses the database next, in front of the pool, which serves in order of arrival. Clients (users or networks) are
- * served round robin: a client with hundreds of statements delays another client by one statement per connection.
+ * Schedules access to the database ahead of the pool, which serves in order of arrival. Clients (users or networks) are served
+ * round robin: a client with hundreds of statements delays another client by one statement per connection.
  *
- * The number of concurrent statements is limited, for one client more strictly, so that a client with slow statements leaves
- * room. Other statements wait, but not for long: the overall limit saves the machine's resources, and only the limit per
- * client is one to rely on. Transactions wait only for a connection.
+ * The number of concurrent statements is limited, more strictly for a single client, so that a client with slow statements leaves
+ * room for others. After a short wait, a statement may exceed the overall limit, which only saves resources of the machine; the
+ * limit per client always holds. Transactions wait only for a connection.
  *
- * Where workspaces are on nodes, a node that is slow or silent keeps no more than half of the connections.
+ * On a distributed database, a slow or unresponsive node occupies at most half of the connections.
  */
 export class StatementLimiter {
   private readonly atOnce: number;
@@ -57,7 +57,7 @@ export class StatementLimiter {
   private round = 0;
   /** By round, then by arrival. An array: a map would keep waiters from being collected in the young generation. */
   private readonly line: Waiter[] = [];
-  /** By node: what one node needs has half of the connections, and otherwise waits in a line of its own. */
+  /** By node: statements for one node get half of the connections, and otherwise wait in a separate queue. */
   private readonly shares = new Map<string, StatementLimiter>();
 
   constructor({ atOnce, connections = Infinity, patienceMs = PATIENCE_MS }: StatementLimits) {
@@ -80,7 +80,7 @@ export class StatementLimiter {
 
   /**
    * Runs a single statement when it is its turn.
-   * @param node the one that it needs, in whose line it waits first; none on one server
+   * @param node the node of the statement, in whose queue it waits first; none on a single server
    */
   async run<T>(work: () => Promise<T>, node?: string): Promise<T> {
     if (node) return this.shareOf(node).run(() => this.run(work));
@@ -97,7 +97,8 @@ export class StatementLimiter {
   }
 
   /**
-   * Runs a transaction, which keeps a connection until its end. Its statements do not queue: others wait for its locks.
+   * Runs a transaction, which keeps a connection until its end. Its statements do not queue, because others may wait for its
+   * locks.
    * @param node as for `run`
    */
   async transaction<T>(work: () => Promise<T>, node?: string): Promise<T> {
@@ -167,7 +168,7 @@ export class StatementLimiter {
     while (this.callOne());
   }
 
-  /** Starts the next waiter that may go. Returns whether there was one. */
+  /** Starts the next waiter that may start. Returns whether there was one. */
   private callOne(): boolean {
     const at = this.line.findIndex(({ client, isStatement, isUrgent }) =>
       this.mayGo(client, isStatement, isUrgent),
@@ -181,7 +182,7 @@ export class StatementLimiter {
   }
 }
 
-/** Which users were recently active, as far as needed to tell whether a client is alone. */
+/** Records which users were recently active, as far as needed to tell whether a client is alone. */
 class RecentUsers {
   private latest = { client: '', at: -Infinity };
   private before = this.latest;

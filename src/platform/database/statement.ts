@@ -3,25 +3,26 @@ import pg from 'pg';
 import { Parser } from 'pg-protocol/dist/parser.js';
 
 /**
- * A prepared statement: `name` is unique in the service. Its text is given with the tables of workspaces, and the functions that
- * write them, in braces: `FROM {files}`. On one server these are their names; on a node they are the names for a shard.
+ * A prepared statement: `name` is unique in the service. Its text has the tables of workspaces, and the functions that write
+ * them, in braces: `FROM {files}`. On a single server these names are used as they are; on a node they are replaced with the
+ * names of a shard.
  */
 export interface Statement {
   readonly name: string;
-  /** The text for one server. */
+  /** The text for a single server. */
   readonly text: string;
-  /** The text for the coordinator, where workspaces are on several nodes; often the same. */
+  /** The text for the coordinator of a distributed database; often the same. */
   readonly onNodes: string;
-  /** The text of `onNodes` with its braces, for the tables of a shard. */
+  /** `onNodes` with its braces, for the tables of a shard. */
   readonly template: string;
-  /** Whether it is about the workspace $1 alone, or about the workspaces $1 of one part, and so is sent to their node. */
+  /** Whether it only concerns the workspace $1, or the workspaces $1 of one part, and is therefore sent to their node. */
   readonly isOfWorkspace: boolean;
-  /** Whether results come in the binary format of PostgreSQL: for contents, and only for the types in `binary-results.ts`. */
+  /** Whether results use PostgreSQL's binary format: for contents, and only for the types in `PARSERS`. */
   readonly isBinary: boolean;
 }
 
 interface Variants {
-  /** The text where workspaces are on several nodes, if `text` needs what is not there: accounts, locks on many nodes. */
+  /** The text for a distributed database, if `text` uses what is unavailable there: accounts, locks on several nodes. */
   readonly onNodes?: string;
   readonly isOfWorkspace?: boolean;
   readonly isBinary?: boolean;
@@ -33,11 +34,11 @@ export type Parameter =
 
 const IN_BRACES = /\{([a-z_]+)\}/g;
 
-/** Fills the braces of a text. @param nameOf gets what is in them */
+/** Replaces the names in braces. @param nameOf returns the replacement for a name */
 export const filled = (template: string, nameOf: (name: string) => string): string =>
   template.replace(IN_BRACES, (_, name: string) => nameOf(name));
 
-/** The text for a server whose tables have their own names. */
+/** The text for a server whose tables have their ordinary names. */
 export const withOwnNames = (template: string): string => filled(template, (name) => name);
 
 const statements = new Map<string, Statement>();
@@ -60,17 +61,17 @@ export function statement(name: string, text: string, variants: Variants = {}): 
   return known;
 }
 
-/** A statement that reads one workspace, $1, and nothing else but the tables that every node has. */
+/** A statement that only uses the rows of the workspace $1, and tables that every node has. */
 export const ofWorkspace = (name: string, text: string, isBinary = false): Statement =>
   statement(name, text, { isOfWorkspace: true, isBinary });
 
 /** The statements of all loaded modules. */
 export const knownStatements = (): readonly Statement[] => [...statements.values()];
 
-/** A text of a statement, and the name under which connections prepare it. */
+/** The text of a statement, and the name under which connections prepare it. */
 export type Text = Pick<Statement, 'name' | 'text' | 'isBinary'>;
 
-/** Runs a prepared statement on a connection, or on any of a pool. */
+/** Runs a prepared statement on a connection or a pool. */
 export async function execute<Row>(
   on: Pick<pg.ClientBase, 'query'>,
   { name, text, isBinary }: Text,
@@ -128,7 +129,7 @@ function binaryParser(): DriverParser {
   return parser;
 }
 
-/** The values are parts of `bytes`; the driver copies them. */
+/** The values are slices of `bytes`; the driver copies them. */
 function dataRow(offset: number, length: number, bytes: Buffer): Message {
   const fields = new Array<Buffer | null>(bytes.readInt16BE(offset));
   let at = offset + 2;
@@ -140,7 +141,7 @@ function dataRow(offset: number, length: number, bytes: Buffer): Message {
   return { name: 'dataRow', length, fieldCount: fields.length, fields } as unknown as Message;
 }
 
-/** The beginning of 2000, from which PostgreSQL counts microseconds, as the milliseconds of a Date. */
+/** The start of the year 2000, PostgreSQL's epoch, in milliseconds since 1970. */
 const EPOCH_MS = 946_684_800_000;
 
 const uuidOf = (bytes: Buffer): string => {
@@ -148,14 +149,14 @@ const uuidOf = (bytes: Buffer): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
-/** The number of a bigint, in whichever format it came. @throws when it is beyond the safe integers */
+/** Converts a bigint, in either format, to a number. @throws when it is beyond the safe integers */
 export function safeInteger(value: bigint | string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number)) throw new Error('a bigint exceeds the safe integers');
   return number;
 }
 
-/** By type id: the same values that the text format yields. */
+/** By type OID. Yields the same values as the text format. */
 const PARSERS = new Map<number, (bytes: Buffer) => unknown>([
   [pg.types.builtins.BOOL, (bytes) => bytes[0] !== 0],
   [pg.types.builtins.BYTEA, (bytes) => bytes],
@@ -166,7 +167,7 @@ const PARSERS = new Map<number, (bytes: Buffer) => unknown>([
   [pg.types.builtins.TIMESTAMPTZ, (bytes) => new Date(Number(bytes.readBigInt64BE()) / 1000 + EPOCH_MS)],
 ]);
 
-/** For a type that is not among these, the function throws, and the query fails. */
+/** For any other type, the returned function throws, so that the query fails. */
 export function binaryValueOf(type: number): (bytes: Buffer) => unknown {
   return PARSERS.get(type) ?? refuse(type);
 }

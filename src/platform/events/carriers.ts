@@ -83,7 +83,7 @@ export class PostgresCarrier extends EventCarrier {
     this.retryMs = Math.min(this.retryMs * 2, LAST_RETRY_MS);
   }
 
-  /** A connection that the network has lost reports nothing, so it must be queried. */
+  /** The loss of a connection in the network raises no event, so the connection is probed with a query. */
   private async checkListener(): Promise<void> {
     const client = this.listener;
     await client?.query('SELECT').catch(() => this.lose(client));

@@ -4,25 +4,22 @@ import { Log } from '../log.js';
 
 declare const detail: unique symbol;
 
-/** A kind of change; a domain module owns the name. `Detail` is what its publisher may add, for its own instance only. */
+/** A kind of change; a domain module owns the name. A publisher may add `Detail` for listeners on its own instance. */
 export type Topic<Detail> = string & { readonly [detail]?: Detail };
 
-/**
- * Says that something about `key` has changed. Other instances are not told what: they read the current state from the
- * database.
- */
+/** Announces that `key` has changed. Other instances receive no details: they read the current state from the database. */
 export interface BusEvent<Detail = unknown> {
   readonly topic: Topic<Detail>;
-  /** What has changed, such as a workspace's id. */
+  /** Identifies what has changed, such as the id of a workspace. */
   readonly key: string;
 }
 
-/** Carries events to the other instances. It may lose them, and then calls `onGap` once it works again. */
+/** Carries events to the other instances. May lose events, and then calls `onGap` once it works again. */
 export abstract class EventCarrier {
   /** Connects, in the background if necessary; reconnects a broken link. */
   abstract open(onEvent: (event: BusEvent) => void, onGap: () => void): Promise<void>;
 
-  /** Never throws, never waits; merges equal events that wait to be sent. */
+  /** Never throws or blocks; merges equal queued events. */
   abstract send(event: BusEvent): void;
 
   abstract close(): Promise<void>;
@@ -32,8 +29,8 @@ export abstract class EventCarrier {
 export type Listener<Detail> = (key: string, origin: 'here' | 'elsewhere', detail?: Detail) => void;
 
 /**
- * Tells all instances what was committed. Publishing never fails, never waits and is never part of a transaction. An event may
- * be lost, duplicated or late: a listener that must not miss anything also polls from time to time, and immediately after a
+ * Notifies all instances of committed changes. Publishing never fails, never blocks and is never part of a transaction. An event
+ * may be lost, duplicated or late: a listener that must not miss anything also polls from time to time, and immediately after a
  * gap.
  */
 @Injectable()
@@ -164,7 +161,7 @@ export class EventBatcher {
     this.sending = undefined; // right after the last check: an event in between would wait for the next one
   }
 
-  /** `close` ends the pause: a shutdown does not wait, least of all for a link that is down. */
+  /** `close` ends the pause: a shutdown does not wait, especially not for a broken link. */
   private async pause(ms: number): Promise<void> {
     if (this.isClosed) return;
     await new Promise<void>((resolve) => {

@@ -16,8 +16,8 @@ import { isHealth } from './overload.js';
 import { isEncodedUtf8 } from './place.js';
 
 /**
- * Counts as an upgrade only if it asks for a WebSocket. Node passes every request with an `Upgrade` header to its upgrade
- * listener; an offer of h2c, which some HTTP clients send with every request, must be ignored.
+ * A request that counts as an upgrade only if it asks for a WebSocket. Node passes every request with an `Upgrade` header to its
+ * upgrade listener; an offer of h2c, which some HTTP clients send with every request, must be ignored.
  */
 class UpgradableRequest extends IncomingMessage {
   private isUpgrade = false;
@@ -46,12 +46,12 @@ const MAX_HEADER_BYTES = 16 * 1024;
  */
 const MAX_CONNECTIONS = 10_000;
 
-/** How many may arrive before one that was closed for them has ended. */
+/** Connections that may arrive before a connection that was closed to make room has ended. */
 const CONNECTIONS_OF_BURST = 500;
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+\s*(?:;.*)?$/;
 
-/** Logged instead of an unparsable URL: nobody can tell which part of it is a secret or plaintext. */
+/** Logged instead of an unparsable URL, because its secret parts cannot be told apart. */
 const UNREADABLE = '[unreadable]';
 
 export interface AdapterOptions {
@@ -62,7 +62,7 @@ export interface AdapterOptions {
   readonly hasLimits: boolean;
 }
 
-/** Configures Fastify for this service: bodies are unread until a handler asks, long path parameters, flat errors. */
+/** Configures Fastify for this service: bodies stay unread until a handler reads them, long path parameters, flat errors. */
 export function createAdapter(
   logger: Logger,
   inFlight: InFlightRequests,
@@ -78,8 +78,8 @@ export function createAdapter(
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     // Longer than the idle timeout of a proxy, so that the proxy never uses a connection that is closing.
     keepAliveTimeout: 72_000,
-    // A silent socket is closed; a slow client may take its time with a large file. Kernels hold up to 4 MB of it, and tell nothing
-    // until a third of that has been read.
+    // Closes a silent socket, but lets a slow client take its time with a large file: kernels buffer up to 4 MB of it, and report
+    // no progress until a third of that has been read.
     connectionTimeout: 5 * 60_000,
     requestTimeout: 15 * 60_000,
     http: {
@@ -128,7 +128,7 @@ function leaveBodiesUnread(fastify: FastifyInstance): void {
   fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 }
 
-/** Logs without a status if the connection ended before there was one. Health checks that succeed are for debugging only. */
+/** Logs no status if the connection ended before one was sent. Successful health checks are logged at debug level. */
 function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply, end: RequestEnd): void {
   const { id: requestId } = request;
   const { ip } = end;

@@ -69,7 +69,6 @@ export class RangeNotSatisfiable extends ApiError {
   readonly status = 416;
 }
 
-/** The URL only accepts the WebSocket protocol. */
 export class UpgradeRequired extends ApiError {
   readonly status = 426;
   constructor() {
@@ -92,21 +91,21 @@ export class ServiceUnavailable extends ApiError {
   }
 }
 
-/** A disk is full, that of DATA_DIR or of PostgreSQL. Unlike other 503s, this may last for days. */
+/** The disk of DATA_DIR or of PostgreSQL is full. Unlike other 503s, this may last for days. */
 export class NoRoom extends ServiceUnavailable {
   constructor() {
     super('the service has no disk space for uploads', 60);
   }
 }
 
-/** The account has no space for what was to be stored. */
+/** The account has no space left for the data. */
 export class InsufficientStorage extends ApiError {
   readonly status = 507;
 }
 
 const faults = new WeakMap<FastifyRequest, unknown>();
 
-/** Records an error that ends a response after its start: the client can no longer be told, so the request's log line has it. */
+/** Records an error that ends a response after its start, for the request's log line: the client can no longer receive it. */
 export function noteFault(request: FastifyRequest, error: unknown): void {
   if (!(error instanceof ApiError)) faults.set(request, error);
 }
@@ -115,7 +114,7 @@ export function faultOf(request: FastifyRequest): unknown {
   return faults.get(request);
 }
 
-/** Sends errors of guards and handlers as `{ error, ...fields }`; what a client must not see goes to the log. */
+/** Sends errors of guards and handlers as `{ error, ...fields }`; details that a client must not see are logged. */
 @Catch()
 @Injectable()
 export class ErrorFilter implements ExceptionFilter {

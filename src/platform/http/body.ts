@@ -18,13 +18,13 @@ const STRICT = Symbol('strict body');
 
 /**
  * Marks a class of bodies whose unknown members are refused, by name, instead of dropped: for bodies in which a misspelt member
- * would grant more than was meant, or would remove a condition. Subclasses are strict too.
+ * would grant more than intended, or remove a condition. Subclasses are strict too.
  */
 export const StrictBody = (): ClassDecorator => (target) => Reflect.defineMetadata(STRICT, true, target);
 
 export const isStrictBody = (bodyClass: object): boolean => Reflect.getMetadata(STRICT, bodyClass) === true;
 
-/** A name may be as long as a body. */
+/** Errors truncate longer names: a name may be as long as a body. */
 const SHOWN_CHARACTERS = 64;
 
 /** The error for a member that a body must not have. */
@@ -49,8 +49,9 @@ const STRICT_RULES: ValidatorOptions = { ...RULES, forbidNonWhitelisted: true };
 
 /**
  * Validates bodies against their classes (`JsonBody`); decorators for other input validate it themselves. Drops keys that the
- * class does not declare, so a request can only set what its route offers; a `StrictBody` is refused for them. Nest's own pipe
- * does the same with promises, at twice the cost. Danger: validators must be synchronous; asynchronous ones would be skipped.
+ * class does not declare, so a request can only set what its route offers; a `StrictBody` with such keys is refused. Nest's own
+ * pipe does the same with promises, at twice the cost. Danger: validators must be synchronous; asynchronous ones would be
+ * skipped.
  */
 const validation: PipeTransform<object, object> = {
   transform(body, { metatype }: ArgumentMetadata) {
@@ -74,10 +75,7 @@ function firstFault(errors: ValidationError[]): BadRequest {
 /** Throws the error for the client if a condition no longer holds. */
 type Recheck = () => void | Promise<void>;
 
-/**
- * Not a WeakMap: it keeps its values until a major garbage collection, and with them everything that belongs to their
- * requests.
- */
+/** Not a WeakMap, which would retain its values, and so their requests, until a major garbage collection. */
 const RECHECKS = Symbol('rechecks');
 
 type Rechecked = IncomingMessage & { [RECHECKS]?: Recheck[] };
@@ -91,8 +89,7 @@ export function afterBody(request: Rechecked, recheck: Recheck): void {
 }
 
 /**
- * Runs the checks in the order of the guards. `bodyChunks` does so after the last byte; a route that writes before that does so
- * itself.
+ * Runs the checks in the order of the guards. `bodyChunks` calls this after the last byte; routes that write earlier call it.
  * @throws the error of the first check that fails
  */
 export async function recheck(request: Rechecked): Promise<void> {
@@ -101,14 +98,14 @@ export async function recheck(request: Rechecked): Promise<void> {
 
 const JSON_LIMIT = 1024 * 1024;
 
-/** The client closed the connection before the end of the body: nobody receives the response. */
+/** The client closed the connection before the end of the body, so the response cannot be delivered. */
 class ClientGone extends BadRequest {
   constructor() {
     super('the request body ended before it was complete');
   }
 }
 
-/** The client was slower than the least pace, or the slowest or the largest when others needed the room. The connection is closed. */
+/** The client was below the minimum pace, or was the slowest or largest when room was needed. The connection is closed. */
 class TooSlow extends RequestTimeout {
   constructor(cause: Cause | 'time') {
     const message =
@@ -120,25 +117,25 @@ class TooSlow extends RequestTimeout {
 }
 
 export interface BodyOptions {
-  /** Held while there is something to do: from each chunk until the client is waited for, and after the last byte. */
+  /** Held while the service has work to do: from each chunk until it waits for the client again, and after the last byte. */
   readonly place?: Place;
-  /** How many bytes the reader holds in memory when so many have been received; by default the bytes of a small blob. */
+  /** Bytes that the reader holds in memory, given the number of bytes received; by default, at most `HELD_OF_STREAM`. */
   readonly held?: (received: number) => number;
   /** The client is dropped after this time. */
   readonly withinMs?: number;
 }
 
-/** Chunks of so many bytes take turns of the event loop. Smaller ones cost no more than the turn. */
+/** Chunks of this size or more take turns of the event loop. Smaller ones cost no more than the turn itself. */
 const BULK_BYTES = 16 * 1024;
 
-/** Of a chunk that has not been written yet. */
+/** Bytes held in memory for a streamed body: a chunk that has not been written yet. */
 export const HELD_OF_STREAM = 64 * 1024;
 const heldOfStream = (received: number): number => Math.min(received, HELD_OF_STREAM);
 const all = (received: number): number => received;
 
 /**
  * Yields the chunks of a request body as they arrive. Reads nothing before iteration starts, so guards refuse a request before
- * its body costs anything. Waiting for the client is no work: see `WaitingClients`, which may drop it.
+ * its body costs anything. Waiting for the client does not count as work: see `WaitingClients`, which may drop the client.
  * @throws PayloadTooLarge as soon as more than `limit` bytes are declared or received
  * @throws RequestTimeout when the client is dropped
  * @throws ClientGone when the connection ends first; the errors of the place; after the last byte, the errors of the repeated
@@ -177,7 +174,7 @@ class IncomingBody {
   received = 0;
   private readonly chunks: AsyncIterator<Buffer>;
   private readonly timer: NodeJS.Timeout | undefined;
-  /** Undefined until the client is waited for. */
+  /** Undefined until the service first waits for the client. */
   private client: WaitingClient | undefined;
   private isResting = false;
   private reason: TooSlow | undefined;
@@ -220,7 +217,7 @@ class IncomingBody {
     return next.value;
   }
 
-  /** Others may then discard the rest of the body. */
+  /** Afterwards, other code may discard the rest of the body. */
   leave(): void {
     clearTimeout(this.timer);
     this.client?.leave();
@@ -232,15 +229,15 @@ class IncomingBody {
     this.options.place?.rest();
     this.client ??= WaitingClients.of(this.request)?.enter(true, (cause) => this.drop(new TooSlow(cause)));
     this.client?.wait();
-    this.holdReceived(); // also what came before the first silence
+    this.holdReceived(); // including the bytes received before the first silence
   }
 
-  /** May drop this client, or others. */
+  /** May drop this client or other clients. */
   private holdReceived(): void {
     this.client?.hold((this.options.held ?? heldOfStream)(this.received));
   }
 
-  /** The place may have been given back before the end of the body was known. */
+  /** Takes the place again if it was given back before the end of the body was known. */
   private async end(): Promise<undefined> {
     this.client?.goOn();
     if (this.isResting) await this.options.place?.work(0);
@@ -252,7 +249,7 @@ class IncomingBody {
 
   private drop(reason: TooSlow): void {
     this.reason = reason;
-    this.request.removeAllListeners('readable'); // with them, nobody could read and discard the rest of the body
+    this.request.removeAllListeners('readable'); // with these listeners, the rest of the body could not be read and discarded
     this.wake?.();
   }
 

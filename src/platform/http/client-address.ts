@@ -7,10 +7,9 @@ const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const WITH_PORT = /^([\d.]+):\d+$/;
 
 /**
- * Determines the client's address of a request or an upgrade, in canonical form; the only place that does so. Behind a trusted
- * proxy, it is the last entry of `X-Forwarded-For`, which the proxy itself wrote; all earlier entries are claims of the
- * client. An entry without an address is ignored and the peer's address used, so that no client can invent a new address per
- * request.
+ * Determines the client address of a request or an upgrade, in canonical form; no other code does so. Behind a trusted proxy, it
+ * is the last entry of `X-Forwarded-For`, which the proxy itself wrote; all earlier entries are claims of the client. An entry
+ * without an address is ignored and the peer's address used, so that no client can invent a new address per request.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, isProxyTrusted: boolean): string {
   const forwarded = isProxyTrusted ? headers['x-forwarded-for'] : undefined;
@@ -45,14 +44,14 @@ function canonical(address: string): string | undefined {
 export const addressKey = (ip: string | undefined): string => `address:${prefixOf(ip, 64)}`;
 
 /**
- * The key of an address's network: for IPv6 its /48, which one customer may own and which has 65,536 of the /64 that
- * `addressKey` counts; for IPv4 the address itself. Never equal to an `addressKey`, so a client can be counted by both.
+ * The key of an address's network: for IPv6 its /48, which one customer may own and which contains 65,536 of the /64 networks
+ * that `addressKey` counts; for IPv4 the address itself. Never equal to an `addressKey`, so a client can be counted by both.
  */
 export const networkKey = (ip: string | undefined): string => `network:${prefixOf(ip, 48)}`;
 
 const MAPPED = '::ffff:';
 
-/** @param bits of an IPv6 address, a multiple of 16; IPv4 addresses, including mapped ones, are returned whole */
+/** @param bits the prefix length for IPv6, a multiple of 16; IPv4 addresses, including mapped ones, are returned whole */
 function prefixOf(ip = '', bits: 48 | 64): string {
   const short = ip.startsWith(MAPPED) ? ip.slice(MAPPED.length) : ip;
   if (isIPv4(short) || !ipaddr.isValid(ip)) return short;

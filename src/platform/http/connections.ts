@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { KeyedCounter } from '../async.js';
 import { addressKey, networkKey } from './client-address.js';
 
-/** Unanswered requests per connection. A client that waits for each response has one. */
+/** Maximum number of unanswered requests per connection. A client that waits for each response has one. */
 const MOST_UNANSWERED = 16;
 
 /** The end of the last header line and the empty line after it; a chunked body ends with them as well. */
@@ -34,12 +34,12 @@ interface Connection extends Socket {
 }
 
 /**
- * Reads no further request from a connection with 16 unanswered ones until a response has been sent. Node.js starts all
- * requests of a packet, possibly thousands, before it stops reading. The parser therefore gets each packet in parts, which end
- * where a request can end; the remainder is put back into the stream.
+ * Reads no further request from a connection with 16 unanswered ones until a response has been sent. Node.js starts all requests
+ * of a packet, possibly thousands, before it stops reading. The parser therefore gets each packet in parts, which end where a
+ * request can end; the remainder is put back into the stream.
  *
- * Pipelined requests also take turns: per iteration of the event loop, one request of all connections starts, so that any
- * number of them delays the requests of other connections by one.
+ * Pipelined requests also take turns: one of them, over all connections, starts per iteration of the event loop, so that any
+ * number of them delays a request on another connection by one.
  */
 export function limitPipelining(server: Server): void {
   server.on('connection', (connection: Connection) => {
@@ -60,7 +60,7 @@ export function limitPipelining(server: Server): void {
   });
 }
 
-/** Whether an HTTP connection has no request that has begun and is not answered; its head may have begun to arrive. */
+/** Whether an HTTP connection has no unanswered request. The head of its next request may have begun to arrive. */
 export function isBetweenRequests(connection: Socket): boolean {
   const { parser, [UNANSWERED]: unanswered } = connection as Connection;
   return parser !== null && unanswered === 0;
@@ -154,13 +154,13 @@ const isBetween = (connection: Connection): boolean => connection[BODY_LEFT] ===
 /** A tenth of the server's limit. An office behind one address has some hundreds; a family's ten devices have fifty. */
 export const CONNECTIONS_PER_ADDRESS = 1_000;
 
-/** The limit for an IPv6 /48, which has 65,536 of the /64 that are counted as addresses. */
+/** The limit for an IPv6 /48, which contains 65,536 of the /64 networks that count as addresses. */
 const CONNECTIONS_PER_NETWORK = 2_000;
 
 /**
- * Immediately closes connections beyond the limit of their address, which for IPv6 is the /64, or of their /48. Beyond the limit
- * of all, the networks with the most lose their oldest connection, of those without a request if they have one, such as one whose
- * head has not arrived. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
+ * Closes connections beyond the limit of their address (for IPv6, the /64) or of their network (the /48) immediately. Beyond
+ * `most` in total, one of the networks with the most loses its oldest connection, preferably one without a request, such as one
+ * whose head has not arrived. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
  */
 export function limitConnections(server: Server, most: number): void {
   const addresses = new Map<string, Set<Socket>>();
@@ -198,9 +198,8 @@ function setOf(sets: Map<string, Set<Socket>>, key: string): Set<Socket> {
 }
 
 /**
- * The connection that others need: one without a request of a network with at least half as many as the largest; otherwise one of
- * the largest, if that has a hundredth of all; otherwise one without a request. Of the first two, only of networks with more than
- * `own`.
+ * The connection to close: one without a request, of a network with more than `own` connections and at least half as many as the
+ * largest; otherwise any of such a network, if the largest has a hundredth of all; otherwise any without a request.
  */
 function superfluous(
   networks: ReadonlyMap<string, Set<Socket>>,
@@ -237,7 +236,7 @@ const INTERVAL = 10;
 const LONGEST = 15 * 60;
 const LEAST_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Limits of requests to wait for at a time, in total and per network; other requests get one interval. */
+/** Maximum number of requests to wait for at a time, in total and per network; further requests get one interval. */
 const MOST = 1_000;
 const MOST_OF_NETWORK = 50;
 
@@ -285,7 +284,7 @@ export class LingeringClose {
     request.resume();
   }
 
-  /** Returns undefined when too many are waited for already. */
+  /** Returns undefined when either limit is reached. */
   private enter(socket: Socket, network: string): (() => void) | undefined {
     if (this.sockets.size >= MOST || this.ofNetwork.of(network) >= MOST_OF_NETWORK) return undefined;
     this.sockets.add(socket);

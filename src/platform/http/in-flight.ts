@@ -54,12 +54,12 @@ export class InFlightRequests {
     return Math.max(0, unanswered - this.waiting.unsentBodies);
   }
 
-  /** Whether more than `most` requests are being processed. Costs next to nothing while there are few. */
+  /** Whether more than `most` requests are being processed. Cheap while there are few. */
   areMoreThan(most: number): boolean {
     return this.count - this.waiting.unsentBodies > most && this.underWay > most;
   }
 
-  /** Whether the network of this address has more requests under way than an equal share of all requests, and than a few. */
+  /** Whether the network of this address has more requests in progress than an equal share of all, and more than `FEW`. */
   hasMoreThanItsShare(ip: string): boolean {
     const { networks, waiting } = this;
     const network = networkKey(ip);
@@ -105,9 +105,9 @@ export class InFlightRequests {
   }
 
   /**
-   * Disconnects slow readers until at most `maxBytes` are held in memory; includes WebSockets. The network with the most unread
-   * bytes is the first, with its connection that has the most. Returns the number of connections. A streamed response holds
-   * next to nothing, however slowly it is read.
+   * Disconnects slow readers until at most `maxBytes` are held in memory; includes WebSockets. Starts with the network that has
+   * the most unread bytes, and with its connection that has the most. Returns the number of closed connections. A streamed
+   * response holds almost no memory, however slowly it is read.
    */
   cutUnread(maxBytes: number): number {
     let bytes = 0;
@@ -178,10 +178,9 @@ export class InFlightRequests {
   }
 }
 
-/** Unread bytes of each connection of each network. */
 class UnreadByNetwork {
   private readonly networks = new Map<string, { bytes: number; readonly connections: Map<Socket, number> }>();
-  /** Of the network that a connection was counted for first; a proxy's connection carries requests of several. */
+  /** The network for which a connection was first counted; a proxy's connection carries requests of several networks. */
   private readonly networkOf = new Map<Socket, string>();
 
   add(network: string, connection: Socket, bytes: number): void {
@@ -194,7 +193,7 @@ class UnreadByNetwork {
     held.connections.set(connection, (held.connections.get(connection) ?? 0) + bytes);
   }
 
-  /** The connection with the most bytes of the network with the most; none when there are no more. */
+  /** The connection with the most bytes, of the network with the most; undefined when none is left. */
   takeLargest(): [Socket | undefined, number] {
     const largest = [...this.networks.values()].reduce(
       (most, one) => (one.bytes > most.bytes ? one : most),
@@ -258,7 +257,7 @@ export class RequestMetrics {
   }
 }
 
-/** How many pieces of work begin in a turn of the event loop: requests, and large chunks of bodies. */
+/** Work items that start in a turn of the event loop: requests, and large chunks of bodies. */
 const AT_ONCE = 6;
 
 const LATELY_MS = 1_000;
@@ -269,16 +268,16 @@ interface Piece {
 }
 
 let begun = 0;
-/** How many pieces users and networks have had since then. */
+/** Items that each user or network has started since `since`. */
 const had = new Map<string, number>();
 let since = 0;
 const waiting = new Map<string, Piece[]>();
 
 /**
- * A place in a turn of the event loop. Next is the user or network that has had the fewest lately: thousands of pieces that arrive
- * at once delay somebody else's by a few. Danger: give back what others wait for before you wait for it.
- * @param isOver whether nobody waits for the piece any more: it then takes no place
- * @returns undefined when there is one at once
+ * Waits for a place in a turn of the event loop. The user or network that has recently had the fewest is next: thousands of items
+ * that arrive at once delay another user's by a few. Danger: release what other requests wait for before you wait for this.
+ * @param isOver whether the item was abandoned: it then takes no place
+ * @returns undefined when a place is free immediately
  */
 export function loopTurn(isOver = never, client = clientInScope() ?? ''): Promise<void> | undefined {
   if (begun < AT_ONCE && waiting.size === 0) {

@@ -117,7 +117,7 @@ export function parseEntityTags(header: string, weak = false): string[] {
 
 /**
  * The tags of an `If-Match`, or `*`; null when absent. Weak tags match nothing.
- * @param tags what they are, for the error
+ * @param tags a description of the tags, for the error
  * @throws BadRequest when it lists no tag: a precondition that is ignored would let the write replace what the client means to
  * protect
  */

@@ -65,8 +65,8 @@ export async function sendJsonList<Item>(
 }
 
 /**
- * Sends a body of any length as it is read, in the same way: the first chunk before anything is sent, the next one when the client
- * has received it.
+ * Like `sendJsonList`, for any body: reads the first chunk before anything is sent, and each further one when the client has
+ * received the previous one.
  */
 export async function sendChunks(
   request: FastifyRequest,
@@ -80,16 +80,16 @@ export async function sendChunks(
   const rest = isHead ? [] : goOn(request, first, chunks);
   // Reads at most one chunk ahead. A client that disconnects destroys the stream, which ends the generators.
   const body = Readable.from(rest, { highWaterMark: 1 });
-  // Ending a generator that has not begun skips its `finally`, and what the first chunk holds open would stay so.
+  // Ending a generator that has not begun skips its `finally`, and would leak what the first chunk holds open.
   body.once('close', () => void chunks.return().catch(() => undefined));
   void reply.header('content-type', type).send(body);
 }
 
 /**
- * The same chunks, each read when the client has received the one before. Meanwhile nothing is done for a client that does not
- * read: the place is given back. A response that has begun is finished: it waits until there is a place again.
- * @param mostHeld the bytes that may be in memory for a client that does not read
- * @param ahead what has been read for it, and is in no chunk yet
+ * Yields the same chunks, each read when the client has received the previous one. Gives the place back while the client does not
+ * read. A response that has begun is always finished: it waits until a place is free again.
+ * @param mostHeld maximum number of bytes in memory for a client that does not read
+ * @param ahead bytes that have been read for the client and are in no chunk yet
  * @throws the errors of the place before the first chunk
  */
 export async function* whileRead<Chunk extends Uint8Array>(
@@ -127,7 +127,7 @@ export async function* whileRead<Chunk extends Uint8Array>(
   }
 }
 
-/** Bytes that are in memory of what is sent, beside its chunks. */
+/** Counts bytes that are held in memory for a response, apart from its chunks. */
 export class ReadAhead {
   onChange: (() => void) | undefined;
 
@@ -143,12 +143,12 @@ export class ReadAhead {
   }
 }
 
-/** The chunk that is being sent, the one that waits for that, and the one that is read meanwhile. */
+/** The chunk that is being sent, the one queued behind it, and the one that is being read. */
 const CHUNKS_AT_ONCE = 3;
 
 const AGAIN_MS = 500;
 
-/** Takes the place as soon as there is one; a client that leaves ends the wait. */
+/** Takes the place as soon as one is free; stops waiting when the client disconnects. */
 async function workAgain(place: Place, response: ServerResponse): Promise<void> {
   for (;;) {
     try {
@@ -260,8 +260,8 @@ export function securityHeaders(isHttps: boolean): Readonly<Record<string, strin
 type LetIn = (error: null, isLetIn: boolean) => void;
 
 /**
- * For `enableCors`: allows only the listed origins and sends no headers to any other; disabled when the list is empty. Danger: with
- * credentials, a fault in a page of a listed origin would open the account of whoever is signed in here.
+ * For `enableCors`: allows only the listed origins and sends no headers to any other; disabled when the list is empty. Danger:
+ * with credentials, a fault in a page of a listed origin would expose the account of the user who is signed in here.
  */
 export function corsOptions(origins: string[]): {
   origin: false | ((origin: string | undefined, letIn: LetIn) => void);

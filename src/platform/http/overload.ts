@@ -7,7 +7,7 @@ import { type Counter, Metrics } from '../metrics.js';
 import { ServiceUnavailable } from './api-errors.js';
 import { InFlightRequests, loopTurn } from './in-flight.js';
 
-/** Whether this is a health request: those are answered even when everything else is refused. */
+/** Whether this is a health request, which is answered even when all other requests are refused. */
 export const isHealth = (url: string): boolean => /^\/health(?:\/|\?|$)/.test(url);
 
 /** Requests that are being processed. Each costs about 100 KiB apart from its response, so this many fit into 200 MiB. */
@@ -33,7 +33,7 @@ type Reason = 'in_flight' | 'database' | 'event_loop' | 'share';
 
 /**
  * Refuses requests early, before they cost anything, when there are more than can be answered in time: from half of a limit,
- * requests of networks with more than an equal share; beyond the limit, all. Health requests and preflights are exempt. Also
+ * those of networks with more than an equal share; beyond the limit, all. Health requests and preflights are exempt. Also
  * disconnects slow readers so that their responses do not fill the memory.
  */
 @Injectable()
@@ -64,7 +64,7 @@ export class Overload implements OnApplicationShutdown {
     fastify.addHook('preParsing', ({ url, ip, raw }, _reply, _body, done) => {
       const isExempt = isHealth(url);
       const refusal = isExempt ? undefined : this.refusal(ip);
-      // A request that waits for its turn counts as under way, so that never too many wait.
+      // A request that waits for its turn counts as in progress, which limits the number of waiting requests.
       const turn = isExempt || refusal ? undefined : loopTurn(() => raw.destroyed);
       if (turn) void turn.then(() => raw.destroyed || done());
       else done(refusal);
@@ -79,7 +79,7 @@ export class Overload implements OnApplicationShutdown {
     return new ServiceUnavailable('the service is overloaded', RETRY_AFTER_S);
   }
 
-  /** From now on, a process that cannot keep up refuses no requests for that reason and closes no connections. */
+  /** Stops the checks: from now on, delays of the event loop cause no refusals, and slow readers are not disconnected. */
   stopLooking(): void {
     clearInterval(this.timer);
     this.lateLooks = 0;
@@ -95,7 +95,7 @@ export class Overload implements OnApplicationShutdown {
     return this.exceeded(0.5) && this.inFlight.hasMoreThanItsShare(ip) ? 'share' : undefined;
   }
 
-  /** Which limit is exceeded, or this fraction of it. */
+  /** The limit of which this fraction is exceeded. */
   private exceeded(part: 1 | 0.5): Reason | undefined {
     if (this.inFlight.areMoreThan(part * MAX_IN_FLIGHT)) return 'in_flight';
     const maxWaiting = MAX_WAITING_PER_CONNECTION * this.configuration.databasePoolSize;
@@ -129,7 +129,7 @@ const WAIT_MS = 10;
 
 /**
  * Delays a shutdown until active requests have finished, at most 25 s: readiness fails first, then the port closes and each
- * response closes its connection. Only then does the framework close the rest, and the pool. No request that has reached this
+ * response closes its connection. Only then are the other connections and the pool closed. No request that has reached this
  * process is refused because of the shutdown.
  */
 @Injectable()
@@ -144,12 +144,11 @@ export class Shutdown implements BeforeApplicationShutdown {
     return this.hasBegun;
   }
 
-  /** Records a readiness probe. */
   noteReadinessProbe(): void {
     this.askedAt = performance.now();
   }
 
-  /** Not ready from now on. Resolves when recent readiness probes have had time to see it: immediately if there were none. */
+  /** Fails readiness from now on. Resolves when recent probes have had time to notice: immediately if there were none. */
   async begin(): Promise<void> {
     this.hasBegun = true;
     const isAsked = this.askedAt !== undefined && performance.now() - this.askedAt < PROBE_INTERVAL_MS;

@@ -67,18 +67,18 @@ export function isEncodedUtf8(text: string): boolean {
   return isUtf8(Buffer.from(decoded, 'latin1'));
 }
 
-/** What a request takes of a shared total while there is something to do for it, and gives back while its client is silent. */
+/** A request's share of a limited total: taken while there is work for it, given back while its client is silent. */
 export interface Place {
   /**
-   * Takes it, or keeps it, for this many more bytes. If it returns a promise, nothing may be done before that resolves.
-   * @throws when there is none, and so does the promise
+   * Takes or keeps the place, for this many more bytes. If it returns a promise, the caller must await it before it continues.
+   * @throws when no place is free; a returned promise rejects likewise
    */
   work(bytes: number): Promise<void> | undefined;
-  /** Gives it back. Never while `work` waits. */
+  /** Gives the place back. Must not be called while `work` is pending. */
   rest(): void;
 }
 
-/** Both, in this order. */
+/** A place that takes both, in this order. */
 export const placesOf = (first: Place, second: Place): Place => ({
   work: (bytes) => {
     const taken = first.work(bytes);
@@ -90,13 +90,13 @@ export const placesOf = (first: Place, second: Place): Place => ({
   },
 });
 
-/** A slot of a queue as a place. What else the request does meanwhile keeps the slot: `during`. Call `rest` at last. */
+/** A slot of a queue as a place. Other work of the request shares the slot through `during`. Call `rest` at the end. */
 export class WorkSlot implements Place {
   private users = 0;
   private isAtWork = false;
   private taken: Promise<() => void> | undefined;
 
-  /** @param take resolves with what releases the slot */
+  /** @param take resolves with a function that releases the slot */
   constructor(private readonly take: () => Promise<() => void>) {}
 
   work(): Promise<void> | undefined {

@@ -4,18 +4,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DenseSet } from '../async.js';
 import { requestScope } from '../log.js';
 
-/** Least pace of a body: this many bytes in each interval of this many looks in which its client was silent. */
+/** Minimum pace of a body: this many bytes per interval, an interval being this many checks in which its client was silent. */
 export const LEAST_BYTES = 16 * 1024;
 export const LOOK_EVERY_MS = 5_000;
 export const LOOKS_OF_INTERVAL = 6;
 
-/** In a turn of the event loop: a thousand that came together would otherwise delay others, and count as under way until all are answered. */
+/**
+ * Clients dropped per turn of the event loop: dropping a thousand at once would delay other requests, and they would all count as
+ * in progress until each is answered.
+ */
 const DROPPED_AT_ONCE = 20;
 
-/** Bounds of all waiting clients together. A waiting request costs some 30 KiB, without the bytes that are held for it. */
+/** Limits for all waiting clients together. A waiting request costs about 30 KiB, plus the bytes that are held for it. */
 const MOST = { clients: 4_000, heldBytes: 128 * 1024 * 1024 };
 
-/** What the bounds count of a network, or of a user of it. */
+/** The usage of a network, or of one of its users. */
 interface Share {
   clients: number;
   heldBytes: number;
@@ -28,13 +31,13 @@ interface Network extends Share {
   readonly users: Map<string, Share>;
 }
 
-/** Key of the strangers of a network: they count as one user. */
+/** Key for the unauthenticated clients of a network, which count as one user. */
 const STRANGERS = '';
 
-/** Why a client was dropped: it was below the least pace, or others needed the room. */
+/** Why a client was dropped: it was below the minimum pace, or room was needed. */
 export type Cause = 'pace' | 'room';
 
-/** A client that has to send the rest of a body, or to read an answer that is held for it. Long-lived: call `leave`. */
+/** A client that must send the rest of a body, or read a response that is held for it. Call `leave` when it is done. */
 export class WaitingClient {
   private bytes = 0;
   private bytesBefore = 0;
@@ -43,7 +46,7 @@ export class WaitingClient {
   private isWaitedFor = false;
   private hasLeft = false;
 
-  /** @param onDrop ends what the client does; called once, after it has left */
+  /** @param onDrop aborts the client's request; called once, after the client has left */
   constructor(
     private readonly all: WaitingClients,
     readonly network: string,
@@ -60,36 +63,36 @@ export class WaitingClient {
     return this.held;
   }
 
-  /** Bytes that were sent or read since it is waited for. */
+  /** Bytes that were sent or read since the client was registered. */
   get progress(): number {
     return this.bytes;
   }
 
-  /** Bytes in each look so far, beginning with those of one interval: a client that has just come is not slow. */
+  /** Bytes per check so far, with a credit of one interval at the start, so that a new client does not count as slow. */
   get pace(): number {
     return (this.bytes + LEAST_BYTES) / (this.looks + 1);
   }
 
-  /** The service has nothing to do until the client goes on. */
+  /** Call this when the service has nothing to do until the client continues. */
   wait(): void {
     if (this.isWaitedFor || this.hasLeft) return;
     this.isWaitedFor = true;
     this.all.noteSilence(this, 1);
   }
 
-  /** These bytes were sent or read. */
+  /** Records bytes that were sent or read. */
   count(bytes: number): void {
     this.bytes += bytes;
   }
 
-  /** The client has gone on. */
+  /** Call this when the client has continued. */
   goOn(): void {
     if (!this.isWaitedFor) return;
     this.isWaitedFor = false;
     this.all.noteSilence(this, -1);
   }
 
-  /** How many bytes are in memory for this client from now on. */
+  /** Sets the number of bytes that are held in memory for this client. */
   hold(bytes: number): void {
     if (this.hasLeft) return;
     const more = bytes - this.held;
@@ -113,7 +116,7 @@ export class WaitingClient {
     onDrop?.(cause);
   }
 
-  /** Returns whether the client was silent in a whole interval but for less than the least pace. */
+  /** Returns whether an interval has just ended in which the client was below the minimum pace. */
   look(): boolean {
     if (!this.isWaitedFor) return false;
     this.looks++;
@@ -127,14 +130,14 @@ export class WaitingClient {
 const ofServers = new WeakMap<Server, WaitingClients>();
 
 /**
- * All clients that the service waits for, apart from its work: what waits holds no slot of a queue and does not count as under
- * way. Waiting has a least pace and bounds of its own. Beyond a bound, the network that has the most loses a client, of its user
- * who has the most: the slowest one, or the one for which the most bytes are held. So a thousand slow clients of a few
- * networks cost others nothing.
+ * All clients that the service waits for. A waiting request holds no slot of a queue and does not count as in progress; instead,
+ * it has a minimum pace and separate limits. Beyond a limit, the network with the highest usage loses a client, of its user with
+ * the highest usage: the slowest one, or the one for which the most bytes are held. A thousand slow clients of a few networks
+ * therefore do not affect other clients.
  */
 export class WaitingClients implements Iterable<WaitingClient> {
   readonly most = { ...MOST };
-  /** How many were dropped, by cause. */
+  /** Number of dropped clients, by cause. */
   readonly dropped: Record<Cause, number> = { pace: 0, room: 0 };
   private readonly all = new DenseSet<WaitingClient>();
   private readonly networks = new Map<string, Network>();
@@ -156,29 +159,29 @@ export class WaitingClients implements Iterable<WaitingClient> {
     return this.held;
   }
 
-  /** Requests that are not under way, because their clients do not send. */
+  /** Number of requests that are not in progress because their clients do not send. */
   get unsentBodies(): number {
     return this.silentBodies;
   }
 
-  /** The same of a network. */
+  /** `unsentBodies` of one network. */
   unsentBodiesOf(network: string): number {
     return this.networks.get(network)?.unsentBodies ?? 0;
   }
 
-  /** The only client that there is must not be dropped for the size of its body. */
+  /** Raises the limit so that a single client is never dropped for the size of its body. */
   makeRoomFor(largestBody: number): void {
     this.most.heldBytes = Math.max(this.most.heldBytes, largestBody + MOST.heldBytes / 4);
   }
 
-  /** Looks after the clients of a server until it is closed. */
+  /** Tracks the clients of a server until it is closed. */
   watch(server: Server): void {
     ofServers.set(server, this);
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
     server.once('close', () => this.stopLooking());
   }
 
-  /** From now on, nobody is dropped for their pace. */
+  /** Stops dropping clients for their pace. */
   stopLooking(): void {
     clearInterval(this.timer);
   }
@@ -187,7 +190,7 @@ export class WaitingClients implements Iterable<WaitingClient> {
     return this.all[Symbol.iterator]();
   }
 
-  /** Call it within the scope of the client's request. */
+  /** Registers a client. Call this within the scope of its request. */
   enter(isBody: boolean, onDrop: (cause: Cause) => void): WaitingClient {
     const scope = requestScope.getStore();
     const client = new WaitingClient(this, scope?.network ?? '', scope?.userId ?? STRANGERS, isBody, onDrop);
@@ -205,7 +208,7 @@ export class WaitingClients implements Iterable<WaitingClient> {
     return client;
   }
 
-  /** Drops bodies below the least pace. Looks are counted instead of time: a process that stood still drops nobody for it. */
+  /** Drops bodies below the minimum pace. Counts checks instead of time, so that a pause of the process drops no client. */
   look(): void {
     void this.dropSlow([...this.all].filter((client) => client.look()));
   }
@@ -223,7 +226,7 @@ export class WaitingClients implements Iterable<WaitingClient> {
       const network = this.networks.get(client.network);
       if (network) network.unsentBodies += by;
     }
-    // Not before it is silent: of a network with as many as others, it is the one to be dropped.
+    // Not before it is silent: if its network ties with others, this client is the one to drop.
     while (by > 0 && this.all.size > this.most.clients && this.dropOne(clientsOf, slowness));
   }
 
@@ -246,10 +249,11 @@ export class WaitingClients implements Iterable<WaitingClient> {
   }
 
   /**
-   * Never one of a smaller share: whoever has the most could otherwise let others be dropped. Also one that is not silent: it may be
-   * the one that grows.
-   * @param amount of which a share has the most @param rank of its clients; 0: may not be dropped
-   * @returns whether there was one
+   * Drops a client of the largest share only; otherwise, the user with the largest share could cause other users' clients to be
+   * dropped. The client need not be silent: it may be the one that grows.
+   * @param amount what is compared between shares
+   * @param rank of a client in its share: the highest is dropped, 0 never
+   * @returns whether a client was dropped
    */
   private dropOne(amount: (share: Share) => number, rank: (client: WaitingClient) => number): boolean {
     const [name, network] = largest(this.networks, ([, share]) => amount(share)) ?? [];
@@ -270,7 +274,7 @@ const clientsOf = ({ clients }: Share): number => clients;
 const bytesOf = ({ heldBytes }: { readonly heldBytes: number }): number => heldBytes;
 const slowness = ({ pace }: WaitingClient): number => 1 / pace;
 
-/** The last one with the largest amount above 0. Of networks, whichever came first goes on. */
+/** The last element with the largest amount above 0: among equal networks, the earliest keeps its clients. */
 function largest<One>(all: Iterable<One>, amount: (one: One) => number): One | undefined {
   let found: One | undefined;
   let most = 0;

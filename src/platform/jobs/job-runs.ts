@@ -4,10 +4,9 @@ import { Column, Entity, IsNull, LessThanOrEqual, Not, PrimaryGeneratedColumn, R
 import { Database, statement } from '../database/index.js';
 import { Metrics, type Reading } from '../metrics.js';
 
-/** What a job has done, by keys of its own: `{ versions: 12 }`. */
+/** What a job has done, under keys of its own choice: `{ versions: 12 }`. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** One run of a job. */
 @Entity('job_runs')
 export class StoredRun {
   @PrimaryGeneratedColumn('identity', { generatedIdentity: 'ALWAYS', type: 'bigint' })
@@ -26,13 +25,12 @@ export class StoredRun {
   @Column('json')
   counts: Counts;
 
-  /** Why the run failed. */
   @Column('text', { nullable: true })
   error: string | null;
 }
 
 export const jobStatements = {
-  /** Also deletes all but the last runs of the job ($5) and the last one without an error. */
+  /** Also deletes older runs of the job, except its last $5 runs and the last one without an error. */
   end: statement(
     'job_runs.end',
     `WITH forgotten AS (
@@ -47,7 +45,6 @@ export const jobStatements = {
      UPDATE job_runs SET ended_at = $2, counts = $3::json, error = $4 WHERE id = $1`,
   ),
 
-  /** The last run of each job. */
   lastOfEach: statement(
     'job_runs.last',
     `SELECT DISTINCT ON (name) name, started_at AS "startedAt", ended_at AS "endedAt", error IS NULL AS "isGood"
@@ -81,14 +78,12 @@ export const timeStatements = {
   ),
 };
 
-/** One run of a job. */
 export interface JobRun {
   readonly name: string;
   readonly startedAt: Date;
   /** Null while it is running, and if its process died. */
   readonly endedAt: Date | null;
   readonly counts: Counts;
-  /** Why the run failed. */
   readonly error: string | null;
 }
 
@@ -103,10 +98,7 @@ export class JobRuns {
     private readonly database: Database,
   ) {}
 
-  /**
-   * Must be called under the lock of the jobs, so a run without an end can only belong to a process that died. Returns the run's
-   * id.
-   */
+  /** Call this under the lock of the jobs, so that a run without an end belongs to a process that died. Returns the run's id. */
   begin(name: string, now: Date): Promise<number> {
     return this.database.transaction(async (tx) => {
       const runs = tx.manager.getRepository(StoredRun);

@@ -10,10 +10,10 @@ import { describeError, Log } from '../log.js';
 import { type Counts, JobRuns } from './job-runs.js';
 import { TrustedTime } from './trusted-time.js';
 
-/** The lock of the nightly jobs. */
+/** Advisory lock of the nightly jobs. */
 const NIGHT = 7_325_190_002;
 
-/** The lock of scheduled backups, which take hours and must not delay the nightly jobs. */
+/** Advisory lock of scheduled backups, which take hours and must not delay the nightly jobs. */
 export const BACKUP_LOCK = 7_325_190_003;
 
 /** Query timeout of the lock's connection. No limit: waiting for the lock may take hours. */
@@ -74,7 +74,7 @@ async function attempt(client: Client, lock: number): Promise<boolean> {
 }
 
 /**
- * A job. It must also be correct if it runs twice at the same time or was killed halfway before.
+ * A job. It must be correct even if it runs twice at the same time, or after a run was killed halfway.
  * @param now from `TrustedTime`, which rejects a wrong clock
  * @param signal once aborted, the job ends after its current batch and returns what it has done so far
  */
@@ -89,7 +89,7 @@ const MAX_ERROR = 300;
 
 type Outcome<T> = { readonly counts: T; readonly isWhole: boolean } | { readonly error: unknown };
 
-/** Runs the nightly jobs one after the other, on one instance at a time; each run leaves a row. */
+/** Runs the nightly jobs one after another, on one instance at a time; each run records a row. */
 @Injectable()
 export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly jobs = new Map<string, NightlyJob>();
@@ -123,7 +123,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   }
 
   /**
-   * Runs one job now, for the admin command, and also leaves a row.
+   * Runs one job now, for the admin command, and also records a row.
    * @throws Conflict while other jobs run; the job's own error
    */
   async runAlone<T extends Counts>(
@@ -139,7 +139,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   }
 
   /**
-   * Runs a job with a schedule of its own under `lock`, beside the nightly jobs, and leaves a row.
+   * Runs a job with its own schedule under `lock`, independently of the nightly jobs, and records a row.
    * @param isDue called under the lock, so that only one of several instances runs the job
    * @returns undefined when it was not due
    * @throws Conflict while it runs elsewhere; the job's own error
@@ -224,14 +224,14 @@ async function outcomeOf<T>(work: () => Promise<T>): Promise<{ counts: T } | { e
   }
 }
 
-/** Limits what goes into a table that people read: no stack trace, no URL with a password. */
+/** Shortens an error for a table that operators read: no stack trace, no URL with a password. */
 function shortMessage(error: unknown): string {
   const { type, code, message } = describeError(error) as Record<string, string | undefined>;
   const text = [type, code, message].filter(Boolean).join(': ');
   return text.replace(/\/\/[^\s/@]+@/g, '//[redacted]@').slice(0, MAX_ERROR);
 }
 
-/** A service that was down at night catches up after it has been up for this long. */
+/** A service that missed a scheduled run catches up this long after its start. */
 const CATCH_UP_AFTER_MS = 60_000;
 
 /** When the jobs run: a cron expression, in UTC regardless of the machine's zone. */
@@ -275,7 +275,7 @@ export class NightlySchedule implements BeforeApplicationShutdown {
     return this.runIf((last, now) => !last || this.times.after(last) <= now);
   }
 
-  /** Makes up for a missed night; a service that has never run the jobs waits for its first night. */
+  /** Makes up for a missed run; a service that has never run the jobs waits for the next scheduled time. */
   @Timeout(CATCH_UP_AFTER_MS)
   async catchUp(): Promise<void> {
     await this.runIf((last, now) => last !== undefined && this.times.after(last) <= now);
@@ -286,7 +286,7 @@ export class NightlySchedule implements BeforeApplicationShutdown {
       this.log.warn({ killSwitch: this.killSwitch.mode }, 'the nightly jobs are skipped');
       return;
     }
-    // If still waiting for another instance to finish last night's run, do not wait twice.
+    // Does not wait twice if it is still waiting for another instance to finish an earlier run.
     this.running ??= this.log
       .bestEffort('run the nightly jobs', () =>
         this.jobs.run(async (now) => isDue(await this.runs.lastStart(NIGHTLY, now), now)),

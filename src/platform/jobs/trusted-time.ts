@@ -6,8 +6,8 @@ import { Log } from '../log.js';
 import { timeStatements } from './job-runs.js';
 
 /**
- * Whether this process runs periodic work by itself. The service does; an admin command only does what it was asked for, so it
- * neither runs the nightly jobs if it takes long nor changes data in a dry run.
+ * Whether this process runs periodic work by itself. The service does; an admin command only does its own task, so it neither
+ * runs the nightly jobs if it takes long nor changes data in a dry run.
  */
 export class Background {
   constructor(readonly isOn: boolean) {}
@@ -24,9 +24,9 @@ interface Trusted {
 
 /**
  * The time that jobs use to record what has ended and to delete what has expired. A clock that is wrong at start or jumps must
- * not expire everything for good: one that is more than 48 hours ahead of the last time when the deployment is known to have
- * run is doubted, and the earlier time is used instead. The clock is trusted again after it has been consistent for a day, as
- * after a month without power. A time that is too early is harmless: work is only done later.
+ * not expire data irrevocably: a clock more than 48 hours ahead of the last trusted time is doubted, and that earlier time is
+ * used instead. The clock is trusted again after it has been consistent for a day, as after a month without power. A time that is
+ * too early is harmless: it only delays work.
  */
 @Injectable()
 export class TrustedTime implements OnApplicationBootstrap {

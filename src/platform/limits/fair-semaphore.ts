@@ -64,8 +64,8 @@ export class FairSemaphore {
 
   /**
    * Resolves with a function that releases the slot; calling it again does nothing.
-   * @param owner whose limit applies
-   * @param gone ends the wait
+   * @param owner the owner whose limit applies
+   * @param gone aborts the wait
    * @throws ServiceUnavailable when too many calls wait or no slot becomes free in time; the reason of `gone`
    */
   async take(owner: string, gone?: AbortSignal): Promise<() => void> {
@@ -84,7 +84,7 @@ export class FairSemaphore {
 
   /**
    * Runs `work` while holding a slot.
-   * @throws as take
+   * @throws as `take`
    */
   async during<T>(owner: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
     const release = await this.take(owner, gone);
@@ -118,7 +118,6 @@ export class FairSemaphore {
     if (share.running > 0 || share.waiting.length > 0) this.shares.set(owner, share);
   }
 
-  /** Starts the next call, if one may run. */
   private next(): void {
     let chosen: [string, Share] | undefined;
     for (const entry of this.shares) {
@@ -200,7 +199,6 @@ export class Queues {
     );
   }
 
-  /** How many calls wait, by queue. */
   counts(): ReadonlyMap<string, number> {
     return new Map([...this.waiting].map(([queue, count]) => [queue, count()]));
   }

@@ -137,7 +137,7 @@ export class RateLimiter {
 
   /**
    * @param lease hits that an instance reserves at a time: 1 is exact, more needs fewer round trips
-   * @param hits how many there are; all are counted or none
+   * @param hits the number of hits; either all are counted or none
    * @throws TooManyRequests from hit `perMinute` + 1 of `key` in this minute
    */
   async hit(key: string, perMinute: number, lease = 1, hits = 1): Promise<void> {

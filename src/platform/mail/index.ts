@@ -26,9 +26,7 @@ const LOOK_EVERY_MS = 1_000;
 /** The transaction that queues a mail has usually committed by then; otherwise the next poll finds the mail. */
 const WAKE_AFTER_MS = 20;
 
-/**
- * Mail, sent from a queue in PostgreSQL at least once and never inside a request. Without SMTP_URL nothing is queued.
- */
+/** Sends mail from a queue in PostgreSQL, at least once and never inside a request. Without SMTP_URL nothing is queued. */
 @Injectable()
 export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly rounds = new CoalescingRunner(async () => {
@@ -44,7 +42,6 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
     private readonly log: Log,
   ) {}
 
-  /** Whether the service can send mail. */
   get isOn(): boolean {
     return this.configuration.hasMail;
   }
@@ -60,12 +57,12 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
     }, WAKE_AFTER_MS).unref();
   }
 
-  /** Adds an event to a mail of the account that gathers such events and waits. Returns whether there is one. */
+  /** Adds an event to a queued mail of the account that gathers such events. Returns whether there is such a mail. */
   append(event: GatheredEvent, tx: Tx): Promise<boolean> {
     return this.queueTable.append(event, tx);
   }
 
-  /** What becomes of mails of this template is decided when they are sent. */
+  /** Registers a preparation, which decides at the time of sending what mails of this template become. */
   prepare(template: TemplateName, preparation: Preparation): void {
     this.dispatcher.prepare(template, preparation);
   }
@@ -79,7 +76,7 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
     await this.work();
   }
 
-  /** Sends what is due now, and resolves when all of it has been tried; the same would happen without this call. */
+  /** Sends all mails that are due, and resolves when each has been tried. The timer would also send them without this call. */
   async sendDue(): Promise<void> {
     do {
       await this.work();

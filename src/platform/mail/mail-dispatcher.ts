@@ -19,18 +19,18 @@ const MAX_AT_ONCE = 4;
 /** How long attempts in progress may continue at shutdown. */
 const GRACE_MS = 5_000;
 
-/** What a queued mail becomes at the time of sending. */
+/** A queued mail that is ready to be sent. */
 export interface Prepared {
   readonly to: string;
   readonly template: TemplateName;
   readonly parameters: Parameters;
-  /** The link that turns mails of this kind off, which works without a sign-in; undefined where nobody may. */
+  /** Link that turns off mails of this kind, without a sign-in; undefined for mails that cannot be turned off. */
   readonly unsubscribe?: string;
 }
 
 /**
- * Decides at the time of sending what becomes of a queued mail. It runs again for each attempt, and must then give the same
- * mail, or undefined when the mail is not needed any more.
+ * Prepares a queued mail at the time of sending. Runs again for each attempt, and must then return the same mail, or undefined
+ * when the mail is no longer needed.
  */
 export type Preparation = (mail: QueuedMail) => Promise<Prepared | undefined>;
 
@@ -71,7 +71,7 @@ export class MailDispatcher {
     this.onCapacity = onCapacity;
   }
 
-  /** Starts attempts at mails that are due, up to the limit. Must not be called while it runs. */
+  /** Starts attempts at mails that are due, up to the limit. Must not run concurrently. */
   async startDue(): Promise<void> {
     for (let room; (room = MAX_AT_ONCE - this.sending.size) > 0 && !this.isStopped;) {
       const due = await this.queue.claim(room);
@@ -114,7 +114,7 @@ export class MailDispatcher {
     const final = isOver || (await this.queue.retry(mail)) ? outcome : 'given_up';
     this.results.add({ outcome: final });
     if (code === undefined) return;
-    const { id, template, attempts } = mail; // never the address: the log is not for those
+    const { id, template, attempts } = mail; // not the address, which must not be logged
     this.log.warn({ mail: id, template, attempts, outcome: final, code }, 'a mail was not sent');
   }
 

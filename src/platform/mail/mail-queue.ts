@@ -7,8 +7,8 @@ import type { TemplateName } from './templates.js';
 
 export const mailStatements = {
   /**
-   * Adds the line $5 to a gathering mail that is not due at $4. Beyond $6 lines, it is only counted. A mail that has been claimed is
-   * not changed: it may be on its way.
+   * Adds the line $5 to a gathering mail that is not due at $4; beyond $6 lines, it only counts the event. A claimed mail is not
+   * changed, because it may already have been sent.
    */
   append: statement(
     'mail_queue.append',
@@ -28,7 +28,7 @@ export const mailStatements = {
 
   /**
    * Claims up to $2 mails that are due at $1: until the lease ends at $3, no instance claims them again. A mail that is due after
-   * $4, later than any wait, was written under a clock that was wrong.
+   * $4, which is later than any wait, was written with a wrong clock.
    */
   claim: statement(
     'mail_queue.claim',
@@ -42,14 +42,14 @@ export const mailStatements = {
   ),
 };
 
-/** A mail that has not been sent. It has no text: that is made from the template when the mail is sent. */
+/** An unsent mail. Its text is made from the template when it is sent. */
 @Entity('mail_queue')
 export class WaitingMail {
   /** The same for each attempt. */
   @PrimaryGeneratedColumn('uuid')
   id: string;
 
-  /** With the account, its mails are deleted as well. */
+  /** Deleting the account deletes its mails. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 
@@ -75,25 +75,25 @@ export class WaitingMail {
   attempts: number;
 }
 
-/** A mail to queue. The row has no text: it is made from the template when the mail is sent. */
+/** A mail to queue. Its text is made from the template when it is sent. */
 export interface OutgoingMail {
   readonly template: TemplateName;
-  /** An address, or what somebody entered as one if the template is prepared. */
+  /** An address or, for a template with a preparation, text that a user entered as an address. */
   readonly to: string;
-  /** With the account, its mails are deleted as well. */
+  /** Deleting the account deletes its mails. */
   readonly userId?: string;
   /** Never a secret: the row is in the database until the mail is sent. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** When it is sent; at once by default. */
+  /** When it is sent; immediately by default. */
   readonly dueAt?: Date;
 }
 
-/** One of several events that one mail of an account tells of. */
+/** One of the events that a gathering mail of an account lists. */
 export interface GatheredEvent {
   readonly template: TemplateName;
   readonly to: string;
   readonly userId: string;
-  /** ISO 8601 and, where it is known, the address: `2026-11-27T15:50:00Z 203.0.113.7`. */
+  /** ISO 8601 time and, if known, the network address: `2026-11-27T15:50:00Z 203.0.113.7`. */
   readonly event: string;
 }
 
@@ -103,7 +103,7 @@ export interface QueuedMail {
   readonly id: string;
   readonly userId: string | null;
   readonly to: string;
-  /** The name of a template, which this version does not know when a newer one has queued the mail. */
+  /** The name of a template; unknown to this version if a newer one has queued the mail. */
   readonly template: string;
   readonly parameters: Readonly<Record<string, string>>;
   /** Including the current one. */
@@ -112,13 +112,13 @@ export interface QueuedMail {
   readonly leaseEnds: Date;
 }
 
-/** No attempt takes this long, see SmtpSender; afterwards another instance may try. */
+/** No attempt takes this long, see `SmtpSender`; afterwards another instance may try. */
 const LEASE_MS = 5 * 60_000;
 
-/** The wait after a failure doubles from the first up to the second. */
+/** The wait after a failure doubles, from `first` up to `longest`. */
 const WAITS_MS = { first: 30_000, longest: 60 * 60_000 };
 
-/** How many events a gathered mail lists; it counts all. */
+/** Maximum number of events that a gathering mail lists; it counts all of them. */
 const MOST_LISTED = 50;
 
 /** A mail that could not be sent for this long is given up. */
@@ -146,20 +146,20 @@ export class MailQueue {
     });
   }
 
-  /** Adds an event to a mail that gathers such events and is not due yet. Returns whether there is one. */
+  /** Adds an event to a mail that gathers such events and is not due yet. Returns whether there is such a mail. */
   async append({ userId, template, to, event }: GatheredEvent, tx: Tx): Promise<boolean> {
     const values = [userId, template, to, this.clock.now(), event, MOST_LISTED];
     return (await tx.run(mailStatements.append, values)).length > 0;
   }
 
-  /** Up to `limit` mails that are due, to be sent by the caller alone until their leases end. */
+  /** Claims up to `limit` mails that are due: only the caller sends them until their leases end. */
   claim(limit: number): Promise<QueuedMail[]> {
     const now = this.clock.now();
     const values = [now, limit, later(now, LEASE_MS), later(now, WAITS_MS.longest + LEASE_MS)];
     return this.database.run<QueuedMail>(mailStatements.claim, values);
   }
 
-  /** The mail has been sent, or never will be. */
+  /** Removes a mail that has been sent, or never will be. */
   async remove({ id }: QueuedMail): Promise<void> {
     await this.mails.delete({ id });
   }

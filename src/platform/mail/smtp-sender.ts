@@ -16,8 +16,8 @@ const LIMITS = {
 const TOTAL_MS = 60_000;
 
 /**
- * What became of an attempt. `refused`: the server will never accept this mail for this recipient. `reason` and `response` may
- * contain the address, so they are not for the log; `code` is.
+ * The result of an attempt. `refused`: the server will never accept this mail for this recipient. `reason` and `response` may
+ * contain the address and must not be logged; `code` may be.
  */
 export type SmtpResult =
   | { readonly outcome: 'sent'; readonly response: string }
@@ -30,7 +30,7 @@ interface SmtpFault extends Error {
   readonly responseCode?: number;
 }
 
-/** Sends single mails to the configured server, each over a connection of its own. */
+/** Sends single mails to the configured server, each over its own connection. */
 @Injectable()
 export class SmtpSender {
   private readonly underWay = new Set<SMTPConnection>();
@@ -68,7 +68,7 @@ export class SmtpSender {
     }
   }
 
-  /** Aborts all current attempts, and every later one: they fail. */
+  /** Aborts all current and later attempts, which then fail. */
   stop(): void {
     this.isStopped = true;
     for (const connection of this.underWay) connection.close();
@@ -111,7 +111,7 @@ function optionsFor({ host, port, isSecure, needsTls, isLoopback }: SmtpServer, 
   };
 }
 
-/** Connects, signs in if there are credentials, sends. Returns what the server said to the mail. */
+/** Connects, signs in if there are credentials, and sends. Returns the server's response to the mail. */
 function converse(
   connection: SMTPConnection,
   { credentials }: SmtpServer,

@@ -13,18 +13,17 @@ export interface Content {
   readonly blocks: readonly Block[];
 }
 
-/** A mail, ready to be sent. */
 export interface Message {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** The link that turns mails of this kind off; undefined where nobody may. */
+  /** Link that turns off mails of this kind; undefined for mails that cannot be turned off. */
   readonly unsubscribe?: string | undefined;
 }
 
 /**
  * @param sender the service as the recipient knows it, such as `sync.example.org`
- * @param unsubscribe the link that turns mails of this kind off; it is in the text as well as in the header
+ * @param unsubscribe the link that turns off mails of this kind; it is in the text as well as in the header
  */
 export function messageOf(content: Content, sender: string, unsubscribe?: string): Message {
   const { subject } = content;
@@ -44,7 +43,7 @@ function asText(block: Block): string {
     .join('\n');
 }
 
-/** Mail programs ignore style sheets, so the styles are inline. No image and no remote content: a mail tells nobody that it was read. */
+/** Mail programs ignore style sheets, so the styles are inline. No remote content, so that opening a mail reveals nothing. */
 function Letter(props: Content & { readonly footer: string }): VNode {
   const { subject, blocks, footer } = props;
   return (
@@ -99,7 +98,7 @@ type Template = (parameters: Parameters, sender: string) => Content;
 
 const NOT_YOU = 'If it was not you, ignore this mail: without the link nothing happens.';
 
-/** A security notice: of one event, or of several that were gathered. */
+/** A security notice about one event, or about several gathered ones. */
 function notice(subject: string, parameters: Parameters): Content {
   const { at, from, link = '', count = '1' } = parameters;
   const isOne = count === '1';
@@ -115,7 +114,7 @@ function notice(subject: string, parameters: Parameters): Content {
   };
 }
 
-/** One line for each event, and how many have none. */
+/** One line for each event, and the number of events without a line. */
 function listed({ events = '', count }: Parameters): Record<string, string> {
   const lines = events.split('\n').map((event) => event.split(' '));
   const facts = lines.map(([at, from], index) => [
@@ -128,8 +127,8 @@ function listed({ events = '', count }: Parameters): Record<string, string> {
 }
 
 /**
- * All mails that the service sends. A text may contain only what the service itself has made, never a name or another text of
- * a client: otherwise anybody could have the service send their words to any address.
+ * All mails that the service sends. A text may contain only what the service itself has generated, never a name or other text
+ * from a client: otherwise anyone could use the service to send arbitrary text to any address.
  */
 export const TEMPLATES = {
   test: (_, sender) => ({

@@ -21,7 +21,6 @@ import { OrphanedCopies, type Written } from './orphaned-copies.js';
 const PAGE = 500;
 const AT_ONCE = 4;
 
-/** The result of a move. */
 export interface Moved {
   readonly moved: number;
   /** Deleted in the meantime, being moved by another run, or an earlier copy must be deleted first: left to the next run. */
@@ -41,8 +40,8 @@ type Outcome = keyof Moved;
 
 /**
  * Moves blobs between rows, disk and S3 while the service runs. Each blob separately: the copy is recorded, written, read back
- * and hashed; then one transaction points the row to it. Until then the old bytes are authoritative; afterwards they stay for
- * a grace period, for downloads that have read the row before. The next run resumes an interrupted one.
+ * and hashed; then one transaction points the row to it. Until then the old bytes are authoritative; afterwards they stay for a
+ * grace period, for downloads that have read the row before the move. The next run resumes an interrupted one.
  *
  * Danger: the bytes at the target may be the only ones, for example after a database was restored to a state before a move. If
  * complete, they are never overwritten, and a move that did not write them never marks them for deletion.
@@ -82,8 +81,7 @@ export class BlobMover {
   }
 
   /**
-   * Points a row to its bytes that another store has already. Returns false if the row has changed in the meantime or those
-   * bytes are being swept.
+   * Points a row to bytes that another store already has. Returns false if the row has changed or those bytes are being swept.
    */
   pointTo(to: StoreLocation, row: Place): Promise<boolean> {
     const { workspaceId, id } = row;

@@ -38,10 +38,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/**
- * A write without an answer: the bytes may exist under the key, or appear later. Its row must stay, otherwise nothing would
- * ever find them.
- */
+/** A write without an answer: the bytes may exist under the key, or appear later. Its row must stay: nothing else names them. */
 export class OutcomeUnknown extends StoreUnavailable {}
 
 export interface StoredObject {
@@ -84,7 +81,6 @@ export abstract class BlobStore {
   /** Deletes unfinished uploads that started before that time, until aborted. Returns the number of deleted uploads. */
   abstract clearDrafts(before: Date, signal?: AbortSignal): Promise<number>;
 
-  /** Releases the resources of the store. */
   abstract close(): void;
 }
 
@@ -141,7 +137,6 @@ export class BlobStores implements OnApplicationShutdown {
     return this.opened();
   }
 
-  /** The stores that are open. */
   async opened(): Promise<BlobStore[]> {
     const others = await Promise.allSettled(this.others.values());
     return [this.main, ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))];

@@ -59,10 +59,9 @@ export const RETRY_AFTER_MS = SWEEP_EVERY_MS / 2;
 
 export const SWEEP_BATCH = 200;
 
-/** Blobs that need no call of a store. */
+/** Blobs whose deletion needs no call to a store. */
 const INLINE_BATCH = 1_000;
 
-/** The result of deleting bytes. */
 export interface SweepCounts {
   readonly gone: number;
   /** Not deleted, or not known to be deleted: postponed. */
@@ -79,13 +78,13 @@ interface Batch {
 }
 
 /**
- * Deletes blobs without references: first the bytes, then the row that refers to them, so that a crash forgets nothing.
+ * Deletes blobs without references: first the bytes, then the row that refers to them, so that a crash leaves no bytes without a
+ * row.
  *
  * Under the row's lock, a blob is checked to have no reference and claimed; only then, outside the transaction, are its bytes
- * deleted. Danger: this is safe because a blob without a reference can never get one again. A blob becomes live only from
- * staged, and a claimed blob is marked for deletion; a restore copies the reference of an existing version row, under the lock
- * of the workspace. Code that refers to blobs in any other way must follow this rule, or lock the row and check that it is
- * live.
+ * deleted. Danger: this is safe because a blob without a reference can never get one again. A blob becomes live only from staged,
+ * and a claimed blob is marked for deletion; a restore copies the reference of an existing version row, under the lock of the
+ * workspace. Code that refers to blobs in any other way must follow this rule, or lock the row and check that it is live.
  */
 @Injectable()
 export class BlobSweeper {
@@ -111,16 +110,13 @@ export class BlobSweeper {
     );
   }
 
-  /**
-   * Deletes what crashed uploads left behind and blobs past their grace period, oldest first. Returns the number of deleted
-   * blobs.
-   */
+  /** Deletes the remains of crashed uploads, and blobs past their grace period, oldest first. Returns the number deleted. */
   async sweep(now: Date): Promise<number> {
     return (await this.sweepAll(now)).gone;
   }
 
   /**
-   * As `sweep`, but also returns how many could not be deleted.
+   * Like `sweep`, but also returns the number of blobs that could not be deleted.
    * @param signal once aborted, stops after the current batch
    */
   async sweepAll(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
@@ -149,10 +145,9 @@ export class BlobSweeper {
   }
 
   /**
-   * Deletes up to one batch of a deleted workspace's blobs, whose versions are deleted already; first those that
-   * have their bytes in the row, and all in the order of their ids. Uploads in progress keep their staged row until they fail, so
-   * that none of their bytes is forgotten. Returns the number of deleted blobs; 0 when none is left, or none that can be deleted
-   * now.
+   * Deletes up to one batch of the blobs of a deleted workspace whose versions are already deleted: first those with their bytes
+   * in the row, then the others, each in the order of ids. Uploads in progress keep their staged row until they fail, so that
+   * their bytes stay on record. Returns the number of deleted blobs; 0 when none is left, or none can be deleted now.
    */
   async sweepWorkspace(workspaceId: string, now: Date): Promise<number> {
     const inline = await this.removeInline(workspaceId);
@@ -171,7 +166,7 @@ export class BlobSweeper {
     return { removed: gone, last: gone > 0 ? last : null };
   }
 
-  /** Locks rows, revives those that are referenced after all, and claims the others. */
+  /** Locks rows, revives those that turn out to be referenced, and claims the others. */
   private async claim(tx: WorkspaceTx, lock: Statement, values: Parameter[]): Promise<Batch> {
     const lease = new SweepLease(this.clock);
     const locked = await tx.run<Ids>(lock, values);

@@ -18,7 +18,7 @@ import {
 } from './blobs.queries.js';
 import { OrphanedCopies } from './orphaned-copies.js';
 
-/** What a sweep has deleted. */
+/** The number of items that a sweep has deleted. */
 export interface Swept {
   /** Blobs without references. */
   readonly blobs: number;
@@ -30,7 +30,7 @@ export interface Swept {
   readonly stuck: number;
 }
 
-/** Runs all sweeps. Every instance does; instances do not disturb each other. */
+/** Runs all sweeps. Every instance runs them; concurrent sweeps do not interfere. */
 @Injectable()
 export class BlobUpkeep {
   constructor(
@@ -55,8 +55,8 @@ export class BlobUpkeep {
   }
 
   /**
-   * @param signal once aborted, stops after the current batch; the next sweep does the rest
-   * @throws when the database or a store fails; what was done by then stays done
+   * @param signal once aborted, stops after the current batch; the next sweep continues
+   * @throws when the database or a store fails; work completed before the failure is kept
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<Swept> {
     const blobs = await this.sweeper.sweepAll(now, signal);
@@ -112,7 +112,7 @@ export class BlobMetrics {
   }
 }
 
-/** Several sweeps have run without effect. */
+/** The time after which several sweeps must have run without effect. */
 const OVERDUE_MS = 3 * SWEEP_EVERY_MS;
 
 interface Overdue {
@@ -121,7 +121,7 @@ interface Overdue {
   copies: number;
 }
 
-/** Checks that what is marked for deletion is deleted in time. */
+/** Checks that blobs and copies marked for deletion are deleted in time. */
 @Injectable()
 export class SweepingCheck {
   constructor(
@@ -168,7 +168,7 @@ export class BlobPreview {
     private readonly clock: Clock,
   ) {}
 
-  /** What a sweep would delete at that time. Excludes unfinished uploads in an S3 store. */
+  /** Counts what a sweep would delete at that time, except unfinished uploads in an S3 store. */
   async sweep(now: Date): Promise<Pick<Swept, 'blobs' | 'copies'>> {
     const stagedBefore = new Date(now.getTime() - STAGED_FOR_MS);
     const blobs = await this.count(sweepStatements.countDue, [now, this.clock.now(), stagedBefore]);

@@ -10,9 +10,9 @@ export const blobStatements = {
   ),
 
   /**
-   * Whether the blob is marked and unused: not if it was committed after all, which its size proves. A sweeper may have taken a slow
-   * upload for dead and deleted its row before the bytes were written; this statement inserts the row again, unless the workspace no
-   * longer exists.
+   * Marks the blob for deletion. `isUnused` is false if it was committed after all, which its size proves. A sweeper may have
+   * taken a slow upload for dead and deleted its row before the bytes were written; this statement inserts the row again, unless
+   * the workspace no longer exists.
    */
   markForDeletion: statement(
     'blobs.mark_for_deletion',
@@ -37,7 +37,7 @@ export const blobStatements = {
      LIMIT 1`,
   ),
 
-  /** The age of an upload counts from its start, the age of a blob marked for deletion from its due time. */
+  /** The age of an upload is measured from its start, the age of a blob marked for deletion from its due time. */
   waiting: statement(
     'blobs.waiting',
     `SELECT 'staged' AS state, count(*) AS blobs, min(created_at) AS oldest FROM {blobs} WHERE state = 'staged'
@@ -47,8 +47,8 @@ export const blobStatements = {
 };
 
 /**
- * The tables that refer to blobs, by `workspace_id` and `blob_id`. Danger: what is referred to from elsewhere alone is deleted. The blob
- * of a file's head is that of one of its versions.
+ * The tables that refer to blobs, by `workspace_id` and `blob_id`. Danger: blobs that are referenced only from elsewhere are
+ * deleted. The blob of a file's head is also that of one of its versions.
  */
 export const TABLES_WITH_BLOBS = ['versions', 'assets'] as const;
 
@@ -73,7 +73,7 @@ export const sweepStatements = {
 
   /**
    * Up to $3 blobs that are due at $1 and not claimed at $2. Skips rows that another sweeper has locked, or a transaction that is
-   * about to refer to them; the next sweep gets those. It runs on one part after the other.
+   * about to refer to them; the next sweep gets those. It runs on one part after another.
    */
   lockDue: statement(
     'blobs.lock_due',
@@ -85,9 +85,8 @@ export const sweepStatements = {
   ),
 
   /**
-   * Blobs above $5, and those whose deletion has failed before, which come last. Excludes uploads in progress. Blobs already
-   * marked for deletion are only selected when nothing else is left: they are sorted for each batch, and so would all blobs
-   * together be.
+   * Blobs above $5, then those whose deletion has failed before. Excludes uploads in progress. Blobs already marked for deletion
+   * are only selected when nothing else is left: each batch sorts them, and sorting all blobs would be slow.
    */
   lockOfDeletedWorkspace: statement(
     'blobs.lock_of_deleted_workspace',
@@ -107,13 +106,13 @@ export const sweepStatements = {
    SELECT * FROM live UNION ALL SELECT * FROM dying WHERE NOT EXISTS (SELECT 1 FROM live)`,
   ),
 
-  /** Rows of the claim that ends at $3. */
+  /** Only rows whose claim ends at $3. */
   postpone: statement(
     'blobs.postpone',
     `UPDATE {blobs} b SET not_before = $4, claimed_until = NULL WHERE ${OF_IDS} AND claimed_until = $3`,
   ),
 
-  /** How many blobs `markStagedForDeletion` and `claim` would affect; an upload is old before $3. */
+  /** How many blobs `markStagedForDeletion` and `claim` would affect; an upload that started before $3 is old. */
   countDue: statement(
     'blobs.count_due',
     `SELECT count(*) AS due FROM {blobs} b
@@ -123,7 +122,7 @@ export const sweepStatements = {
 
   /**
    * Deletes up to $3 blobs of a deleted workspace above an id ($2) that have their bytes in the row: there is nothing else to
-   * remove, so no claim is needed. Excludes what is referenced, and uploads in progress.
+   * remove, so no claim is needed. Excludes referenced blobs and uploads in progress.
    */
   removeInlineOfDeletedWorkspace: statement(
     'blobs.remove_inline_of_deleted_workspace',
@@ -143,7 +142,7 @@ export const sweepStatements = {
        WHERE ${OF_IDS} AND state = 'dying' AND size IS NOT NULL AND NOT (${UNREFERENCED})`,
   ),
 
-  /** As `revive`. */
+  /** Must run under the locks, like `revive`. */
   claim: statement(
     'blobs.claim',
     `UPDATE {blobs} b SET state = 'dying', not_before = coalesce(not_before, $3), claimed_until = $4
@@ -151,7 +150,7 @@ export const sweepStatements = {
        RETURNING workspace_id AS "workspaceId", id, location`,
   ),
 
-  /** Rows of the claim that ends at $3: an upload that was taken for dead may since have claimed its row, with its bytes. */
+  /** Only rows whose claim ends at $3: an upload that was taken for dead may since have claimed its row, with its bytes. */
   removeRows: statement(
     'blobs.remove_rows',
     `DELETE FROM {blobs} b WHERE ${OF_IDS} AND state = 'dying' AND claimed_until = $3 AND ${UNREFERENCED}`,
@@ -204,8 +203,8 @@ export const orphanedCopyStatements = {
   ),
 
   /**
-   * Also returns at which other location outside the database a row has the bytes, and their size. It runs on one part after the
-   * other.
+   * Also returns the other location outside the database at which a row has the bytes, if any, and their size. It runs on one
+   * part after another.
    */
   claim: statement(
     'blob_leftovers.claim',
@@ -233,8 +232,8 @@ export const orphanedCopyStatements = {
 };
 
 /**
- * Whether a blob belongs at a location and is not there. Small blobs belong inline, the others in the store; blobs that are in
- * a store already move to the other store regardless of their size.
+ * Whether a blob belongs at a location and is not there. Small blobs belong inline, others in the store; blobs that are already
+ * in a store move to the other store regardless of their size.
  */
 const isDue = (to: string, inlineBytes: string): string => `state = 'live' AND location <> ${to} AND CASE
               WHEN ${to} = 'inline' THEN size <= ${inlineBytes}
@@ -243,7 +242,7 @@ const isDue = (to: string, inlineBytes: string): string => `state = 'live' AND l
             END`;
 
 export const moveStatements = {
-  /** Of $4 rows after ($1, $2): the live blobs that belong at $3 and are not there, and the last row. */
+  /** $4 rows after ($1, $2); `isDue` marks live blobs that belong at $3 and are not there. */
   page: statement(
     'blobs.move_page',
     `WITH page AS (
@@ -274,7 +273,7 @@ export const doctorStatements = {
      LIMIT $3`,
   ),
 
-  /** $3 blobs after ($1, $2): which ones have inline bytes that do not match their row. Also yields the last row of the page. */
+  /** $3 blobs after ($1, $2); `isDamaged` marks those whose inline bytes do not match their row. */
   inlinePage: statement(
     'doctor.inline_page',
     `WITH page AS (
@@ -294,7 +293,7 @@ export const doctorStatements = {
      LEFT JOIN {blob_leftovers} l ON l.workspace_id = ANY ($1) AND l.location = $3 AND l.workspace_id = k.workspace_id AND l.id = k.id`,
   ),
 
-  /** What has been waiting for the sweeper since before $1 (uploads) or $2 (the rest). */
+  /** Items that have been waiting for the sweeper since before $1 (uploads) or $2 (the rest). */
   overdue: statement(
     'doctor.overdue',
     `SELECT (SELECT count(*) FROM {blobs} WHERE state = 'staged' AND created_at < $1) AS staged,

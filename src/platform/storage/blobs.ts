@@ -64,7 +64,7 @@ export class Blobs {
 
   /**
    * Accepts a body. Up to INLINE_BLOB_BYTES it stays in memory; a larger one is streamed to the store, so memory does not grow
-   * with its size. On any error, nothing is left behind that the sweeper does not know of.
+   * with its size. On any error, nothing is left behind that the sweeper cannot find.
    * @throws NotFound when the workspace no longer exists, ServiceUnavailable, and the errors of reading the body
    */
   async stage(workspaceId: string, chunks: AsyncIterable<Buffer>): Promise<StagedBlob> {
@@ -72,7 +72,7 @@ export class Blobs {
     try {
       return await this.stageBody(workspaceId, body);
     } finally {
-      body.end(); // also where the store failed before it began to read
+      body.end(); // also when the store failed before it began to read
     }
   }
 
@@ -95,7 +95,7 @@ export class Blobs {
 
   /**
    * Accepts bytes that are in memory, whose hash has been checked.
-   * @throws as stage
+   * @throws as `stage`
    */
   async stageWhole(workspaceId: string, bytes: Buffer, sha256: string): Promise<StagedBlob> {
     const { inlineBlobBytes } = this.configuration;
@@ -123,13 +123,13 @@ export class Blobs {
     });
   }
 
-  /** How many bytes of an upload are in memory when so many have been received. */
+  /** Bytes of an upload that are in memory, given the number of bytes received. */
   heldOf(received: number): number {
     const part = this.mainLocation === 's3' ? LEAST_PART_BYTES : 0;
     return Math.min(received, Math.max(this.configuration.inlineBlobBytes, part, HELD_OF_STREAM));
   }
 
-  /** Where new blobs go that are not stored in their rows. */
+  /** The location of new blobs that are not stored in their rows. */
   get mainLocation(): BlobLocation {
     return this.stores.main.location;
   }
@@ -148,7 +148,7 @@ export class Blobs {
     }
   }
 
-  /** The live ones of the blobs of a workspace, in no particular order. */
+  /** The live blobs among these ids of a workspace, in no particular order. */
   async find(workspaceId: string, ids: readonly string[]): Promise<BlobReference[]> {
     const rows = await this.rows.find({
       select: { id: true, size: true, location: true, bytes: true },
@@ -232,7 +232,7 @@ export class Blobs {
       throw new NotFound('workspace not found');
   }
 
-  /** Returns whether nothing refers to the blob or ever will, also if its workspace no longer exists. */
+  /** Returns whether nothing refers to the blob or ever will, including when its workspace no longer exists. */
   private async markForDeletion(workspaceId: string, id: string, lease: SweepLease): Promise<boolean> {
     const values = [workspaceId, id, this.clock.now(), lease.until, this.stores.main.location];
     const [marked] = await this.database.run<{ isUnused: boolean }>(blobStatements.markForDeletion, values);

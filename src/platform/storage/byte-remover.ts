@@ -4,7 +4,6 @@ import { blobKey, type BlobLocation, BlobStores } from './blob-store.js';
 
 const AT_ONCE = 8;
 
-/** A blob whose bytes are to be deleted. */
 export interface StoredBytes {
   readonly workspaceId: string;
   readonly id: string;
@@ -20,7 +19,6 @@ export interface Removal<T extends StoredBytes> {
 /** Called for each blob directly before it is deleted. */
 export type MayRemove<T extends StoredBytes> = (blob: T) => boolean | Promise<boolean>;
 
-/** Deletes bytes from the stores. */
 @Injectable()
 export class ByteRemover {
   constructor(
@@ -29,8 +27,8 @@ export class ByteRemover {
   ) {}
 
   /**
-   * Each blob separately, eight at a time; if eight in a row fail, the store is considered unavailable and the rest counts as
-   * stuck. So do blobs for which `mayRemove` returns false.
+   * Deletes each blob separately, eight at a time; if eight in a row fail, the store is considered unavailable and the rest
+   * counts as stuck. So do blobs for which `mayRemove` returns false.
    */
   async remove<T extends StoredBytes>(doomed: readonly T[], mayRemove: MayRemove<T>): Promise<Removal<T>> {
     const removal: Removal<T> = { gone: [], stuck: [] };

@@ -83,7 +83,7 @@ export class BytesCheck {
     };
   }
 
-  /** For example after a database was restored to a state before a move. */
+  /** Finds a complete copy, for example after a database was restored to a state before a move. */
   private async findElsewhere(row: Row): Promise<StoreLocation | undefined> {
     for (const store of await this.stores.all())
       if (store.location !== row.location && (await hasWhole(store, row))) return store.location;
@@ -142,10 +142,7 @@ const { R_OK, W_OK, X_OK } = constants;
 /** The access rights required for a workspace's directory, a directory in it, and a blob. */
 const RIGHTS = [R_OK | W_OK | X_OK, R_OK | W_OK | X_OK, R_OK];
 
-/**
- * How many entries of each directory are checked, and how many of those are entered: a start must be fast, and there may be
- * millions.
- */
+/** Number of entries checked in each directory, and of those entered: a start must be fast, and there may be millions. */
 const LOOKED_AT = 500;
 const ENTERED = 8;
 
@@ -166,8 +163,8 @@ export async function expectUsable(directory: string): Promise<void> {
 }
 
 /**
- * Finds a blob or a directory of blobs that this user cannot use, as left behind by a run or a copy by another user; undefined
- * if there is none among the first ones.
+ * Finds a blob or a directory of blobs that this user cannot use, as left behind by a run or a copy by another user; undefined if
+ * there is none among the entries checked.
  * @param depth of the entries: 0 for those in the store's root
  */
 async function findUnusable(directory: string, depth = 0): Promise<string | undefined> {

@@ -93,9 +93,8 @@ const RETRY_SECONDS = 5;
 const WORKSPACE = /^[0-9a-f-]{36}$/;
 
 /**
- * Stores blobs as files under one directory. A file appears complete under its final name or not at all: temporary file,
- * fsync, rename, fsync of the directory. Keys are `workspace/blob`, both created by the service: no client input gets into a
- * path.
+ * Stores blobs as files under one directory. A file appears complete under its final name or not at all: temporary file, fsync,
+ * rename, fsync of the directory. Keys are `workspace/blob`, both created by the service: no client input is part of a path.
  */
 export class DiskBlobStore extends BlobStore {
   readonly location = 'disk';
@@ -233,7 +232,6 @@ function isAbsent(error: unknown): boolean {
 /** The errors of rmdir for a directory that is in use or does not exist, or for a path that is not a directory. */
 const NOT_TO_REMOVE = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
 
-/** Removes a directory if it is empty. */
 async function removeEmpty(path: string): Promise<void> {
   try {
     await rmdir(path);

@@ -12,9 +12,9 @@ const RETRY_SECONDS = 60;
 export const STORE_ID = 'store-id';
 
 /**
- * Creates directories that survive a power failure: a name is durable only once its parent directory has been synced. An
- * existing directory may come from another upload, another instance or a process that crashed before its sync, so each one is
- * synced once per process, whoever created it, and all callers await that sync.
+ * Creates directories that survive a power failure: a name is durable only once its parent directory has been synced. An existing
+ * directory may come from another upload, another instance or a process that crashed before its sync, so each one is synced once
+ * per process, regardless of which process created it, and all callers await that sync.
  */
 export class DurableDirectories {
   private readonly synced = new Map<string, Promise<unknown>>();
@@ -67,7 +67,7 @@ export class DurableDirectories {
     await this.syncAbove(directory);
   }
 
-  /** A sync before the directory was deleted and created again does not count. */
+  /** Discards syncs from before the directory was deleted and created again. */
   private forget(directory: string, first: string): void {
     for (let made = directory; made.length >= first.length; made = dirname(made)) this.synced.delete(made);
   }

@@ -25,7 +25,7 @@ export async function diskSpace(path: string): Promise<DiskSpace> {
   return { total: blocks * bsize, free: blocks > 0 ? bavail * bsize : undefined };
 }
 
-/** Where nothing is counted. */
+/** A place without limits, for when no space is reserved. */
 const NOWHERE: Place = { work: () => undefined, rest: () => undefined };
 
 const MIB = 1024 ** 2;
@@ -42,10 +42,9 @@ const SLACK_BYTES = 16 * MIB;
 
 /**
  * Reserves space on the disk of DATA_DIR that uploads must not use, so that the database, reads and deletions keep working. A
- * measurement of the disk is slightly old, so bytes received since then count as used. Bytes for rows count until a
- * measurement that starts after their commit, and a chunk of a larger upload until one that starts after it was written, which
- * it is when the next one is asked for. An upload whose client is silent writes nothing, and counts for nothing until it
- * goes on.
+ * measurement of the disk is slightly old, so bytes received since then count as used. Bytes for rows count until a measurement
+ * that starts after their commit; a chunk of a larger upload counts until one that starts after it was written, that is, after
+ * the next chunk was requested. An upload whose client is silent writes nothing, and does not count until it continues.
  */
 @Injectable()
 export class FreeSpace implements OnModuleInit {
@@ -103,8 +102,8 @@ export class FreeSpace implements OnModuleInit {
   }
 
   /**
-   * Accepts data to be stored: call this before reading the body; `use` must end after the commit. The place of the body throws
-   * NoRoom; when the last measurement shows no room, a new one decides.
+   * Accounts for data to be stored: call this before reading the body; `use` must end after the commit. The place of the body
+   * throws NoRoom; when the last measurement shows no room, a new one decides.
    * @throws NoRoom immediately when the reserve is reached, even without a body, because rows are written; and the errors of
    * `use`
    */
@@ -145,7 +144,7 @@ export class FreeSpace implements OnModuleInit {
   }
 
   /**
-   * The same for several uploads whose sizes are known; `use` must end after their commit.
+   * Like `during`, for several uploads whose sizes are known; `use` must end after their commit.
    * @throws NoRoom, and the errors of `use`
    */
   async duringAll<T>(sizes: readonly number[], use: () => Promise<T>): Promise<T> {
@@ -164,7 +163,7 @@ export class FreeSpace implements OnModuleInit {
   }
 
   /**
-   * Nothing is accepted in the meantime: the last measurement showed no room.
+   * Measures again unless the last measurement is recent; the caller waits for the decision.
    * @throws NoRoom
    */
   private async lookAgain(): Promise<void> {
@@ -215,7 +214,7 @@ export class FreeSpace implements OnModuleInit {
   }
 }
 
-/** Objects of no database, below a prefix of a bucket. Nothing is asked of the store yet. */
+/** The objects below a prefix of a bucket, independent of any database. Sends no request to the store yet. */
 export async function openObjects(store: BackupStore, address: S3Address): Promise<S3Objects> {
   // Loaded only if needed: the S3 client is 30 MB.
   const { S3Objects } = await import('./s3/index.js');

@@ -48,7 +48,7 @@ export class HashedBody implements AsyncIterable<Buffer> {
     return limit > 0 ? Buffer.concat(this.held) : null;
   }
 
-  /** Reads no more; whoever waits for the rest may then discard it. Does nothing after the last byte. */
+  /** Stops reading, so that other code may discard the rest. Does nothing after the last byte. */
   end(): void {
     void this.source.return?.().catch(() => undefined); // not awaited: it may wait for the next bytes
   }

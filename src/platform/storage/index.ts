@@ -54,7 +54,7 @@ export { StoreCheck } from './bytes-check.js';
 })
 export class BlobsModule {
   constructor(doctor: Doctor, sweeping: SweepingCheck, bytes: BytesCheck, orphans: OrphansCheck) {
-    // Rows are repaired first: what a sweep deletes may be what a row should refer to.
+    // Rows are repaired first: a sweep might delete bytes that a row should refer to.
     doctor.addCheck((examination) => bytes.stored(examination));
     doctor.addCheck((examination) => bytes.inline(examination));
     doctor.addCheck((examination) => sweeping.overdue(examination));

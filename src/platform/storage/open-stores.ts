@@ -46,11 +46,11 @@ export async function hasDiskStore(dataDir: string, database: Database): Promise
 }
 
 /**
- * With a wrong directory, a database's downloads would fail, and its sweeper would delete rows of blobs whose bytes stay
+ * With a wrong directory, a database's downloads would fail, and its sweeper would delete rows of blobs whose bytes would stay
  * elsewhere forever. The directory and the database therefore carry the same id.
  *
- * The database is read first: a directory has its id on disk before the database does, so that of two instances that start at
- * the same time, neither finds an id in the database but none in the directory.
+ * The database is read first: a directory has its id on disk before the database does, so that of two instances that start at the
+ * same time, neither finds an id in the database but none in the directory.
  */
 async function expectSameStore(database: Database, directory: string): Promise<void> {
   const path = join(directory, STORE_ID);
@@ -86,7 +86,7 @@ async function explained<T>(directory: string, work: () => Promise<T>): Promise<
 
 /**
  * Opens the main store, which is S3 if configured, and the disk store if it still has blobs of this database. A service starts
- * while a store is away, and serves what is in rows; an admin command opens S3 only when it uses it.
+ * even while a store is unavailable, and serves blobs that are in rows; an admin command opens S3 only when it uses it.
  * @throws OperatorError when a store of a service answers but cannot be used
  */
 export async function openStores(
@@ -108,7 +108,7 @@ export async function openStores(
       return deferred;
     }
   };
-  /** @returns undefined while a node that may have some does not answer */
+  /** @returns undefined while a node that may have such blobs does not answer */
   const holds = async (location: StoreLocation): Promise<boolean | undefined> => {
     const isOnNodes = (await database.parts()).length > 1;
     try {
@@ -120,7 +120,7 @@ export async function openStores(
   };
 
   if (configuration.hasS3) {
-    const disk = (await holds('disk')) ? await openOrDefer('disk') : undefined; // else when a blob is read from there
+    const disk = (await holds('disk')) ? await openOrDefer('disk') : undefined; // otherwise opened on first use
     const isDiskOurs = (): Promise<boolean> => hasDiskStore(configuration.dataDir, database);
     return new BlobStores(await openOrDefer('s3'), open, disk, isDiskOurs);
   }
@@ -131,7 +131,7 @@ export async function openStores(
   return stores;
 }
 
-/** Whether a store did not answer, unlike one that refuses what is configured: it may be back a moment later. */
+/** Whether a store did not answer and may be back a moment later, as opposed to one that rejects the configuration. */
 function isAway(error: unknown): boolean {
   const cause = error instanceof OperatorError ? error.cause : error;
   return cause instanceof StoreUnavailable && cause.isCurable;
@@ -161,7 +161,7 @@ export function s3SettingsIn(configuration: Configuration): S3Settings {
 }
 
 /**
- * Whether an empty database has to take over the bucket of one that is lost. A disk store needs none of this, because a new
+ * Determines whether an empty database must take over the bucket of a lost one. Not needed for a disk store, because a new
  * database adopts its directory.
  */
 @Injectable()

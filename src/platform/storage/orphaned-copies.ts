@@ -35,8 +35,8 @@ interface Claimed extends OrphanedCopy {
 }
 
 /**
- * What an attempt to copy has written. `nothing`: whatever exists under its key is not from this attempt. `perhaps more`: a
- * write with unknown outcome is in progress.
+ * What an attempt to copy has written. `nothing`: any bytes under its key are not from this attempt. `perhaps more`: a write with
+ * unknown outcome is in progress.
  */
 export type Written = 'nothing' | 'some' | 'perhaps more';
 
@@ -58,7 +58,7 @@ export class OrphanedCopies {
     @InjectRepository(BlobLeftover) private readonly leftovers: Repository<BlobLeftover>,
   ) {}
 
-  /** Records a copy before it is made. Returns false if there is one already, which must be deleted first. */
+  /** Records a copy before it is made. Returns false if there already is one, which must be deleted first. */
   async announce(copy: OrphanedCopy): Promise<boolean> {
     const inserted = await this.leftovers
       .createQueryBuilder()
@@ -75,7 +75,7 @@ export class OrphanedCopies {
     return deleteRecord(tx.manager.getRepository(BlobLeftover), copy);
   }
 
-  /** Call this in the same transaction: marks what the row referred to before for deletion after a grace period. */
+  /** Call this in the same transaction: marks the bytes that the row referred to before for deletion after a grace period. */
   async leave(tx: Tx, original: OrphanedCopy): Promise<void> {
     const left = { ...keyOf(original), state: 'dying', notBefore: this.after(GRACE_MS) } as const;
     // An existing record was marked for deletion just as a row started to refer to the copy, and was never claimed.
@@ -95,7 +95,7 @@ export class OrphanedCopies {
     return claimed.length === 0;
   }
 
-  /** Cleans up after a failed copy: deletes what it has written, and nothing else. */
+  /** Cleans up after a failed copy: marks the bytes it has written for deletion, and no others. */
   async giveUp(copy: OrphanedCopy, written: Written): Promise<void> {
     if (written === 'nothing') {
       await deleteRecord(this.leftovers, copy);
@@ -136,8 +136,8 @@ export class OrphanedCopies {
   }
 
   /**
-   * After stores or the database were restored, the location in a row may be empty: then the copy has the only bytes, and the
-   * doctor points the row to it. A copy that no longer exists does not block the sweep.
+   * Whether the copy is redundant. After stores or the database were restored, the location in a row may be empty: the copy then
+   * has the only bytes, and the doctor points the row to it. A copy that no longer exists does not block the sweep.
    */
   private async isSpare({ location, workspaceId, id, named, size }: Claimed): Promise<boolean> {
     if (named === null) return true;
@@ -174,7 +174,7 @@ export class OrphanedCopies {
   }
 }
 
-/** Returns whether there was one that no sweeper has taken. */
+/** Returns whether there was a record that no sweeper has taken. */
 async function deleteRecord(leftovers: Repository<BlobLeftover>, copy: OrphanedCopy): Promise<boolean> {
   const { affected } = await leftovers.delete({ ...keyOf(copy), state: 'copying' });
   return affected === 1;
@@ -209,7 +209,7 @@ export class OrphansCheck {
 
   /**
    * With `fix`, deletes the bytes. Danger: since the lookup, a move may have taken them for its copy. They are therefore never
-   * deleted directly, but recorded like the leftovers of a move, and swept like those.
+   * deleted directly, but recorded and swept like the leftovers of a move.
    */
   async *orphans(examination: Examination): AsyncGenerator<Finding> {
     for (const store of await this.stores.all())
@@ -264,7 +264,10 @@ export class OrphansCheck {
     return this.database.run<Known>(doctorStatements.known, [...columns, store.location]);
   }
 
-  /** Bytes that a row refers to at another location are only redundant if they are complete there: these may be the good ones. */
+  /**
+   * If a row refers to the bytes at another location, they are only redundant when they are complete there; otherwise these may
+   * be the good ones.
+   */
   private async isNamed(known: Known, store: BlobStore): Promise<boolean> {
     const { location, size, sha256, isLeftover } = known;
     if (isLeftover || location === store.location) return true;

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { BlobLocation, StoreLocation } from './blob-store.js';
 
-/** The bytes of a version or an asset, or where they are. */
+/** The bytes of a version or an asset, or their location. */
 @Entity('blobs')
 export class BlobEntity {
   @PrimaryColumn('uuid')
@@ -25,7 +25,7 @@ export class BlobEntity {
   @Column('text', { nullable: true })
   sha256: string | null;
 
-  /** Only of an inline blob: select it only where it is needed. */
+  /** Set only for an inline blob; select it only where it is needed. */
   @Column('bytea', { nullable: true })
   bytes: Buffer | null;
 

@@ -39,7 +39,7 @@ export class AccountBelongingsController {
     await redirect(reply, ACCOUNT);
   }
 
-  /** Answers with the page itself, not with a redirect: a token is shown once and stored nowhere. */
+  /** Answers with the page itself, not with a redirect: a token is shown once and not stored. */
   @Post('tokens')
   async mintToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async (posted) => {
@@ -76,8 +76,7 @@ export class AccountBelongingsController {
   }
 
   /**
-   * Answers with a link, not a redirect: the address is only known now, and the policy of the form's page would have had to list
-   * it.
+   * Answers with a link, not a redirect: the policy of the form's page would have to list the address, which is known only now.
    */
   @Post('billing')
   async openBilling(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {

@@ -126,7 +126,7 @@ export class AccountChangesController {
     });
   }
 
-  /** The page again when the form lacks the password that it needs. */
+  /** Returns the page again if the form lacks a password that it needs. */
   private async unconfirmed(
     posted: SubmittedForm,
     messages: (fault: string | undefined) => FlashMessages,

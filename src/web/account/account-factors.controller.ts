@@ -12,7 +12,7 @@ import { backupCodesPage, type FactorChange, factorSetUpPage } from './factors.j
 
 const WRONG_CODE =
   'This code is wrong. Check that the clock of your phone is right, and enter the next code.';
-/** The form shows the address again, so it must be one of ours. */
+/** The page shows the posted address again, so only plain `otpauth:` addresses are accepted. */
 const TOTP_URI = /^otpauth:\/\/totp\/[!-~]{1,600}$/;
 
 const FORMS: readonly string[] = ['set-up', 'confirm', 'codes', 'remove'];
@@ -45,7 +45,7 @@ export class AccountFactorsController {
     });
   }
 
-  /** Answers with the page itself, not with a redirect: the backup codes are shown once and stored nowhere. */
+  /** Answers with the page itself, not with a redirect: the backup codes are shown once, and stored only as hashes. */
   @Post('confirm')
   @HttpCode(200)
   async confirm(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
@@ -81,7 +81,7 @@ export class AccountFactorsController {
     });
   }
 
-  /** Runs a change that needs a recent sign-in, or shows what is wrong with the password. */
+  /** Runs a change that needs a recent sign-in, or shows the fault in the password. */
   private async change(
     request: FastifyRequest,
     reply: FastifyReply,

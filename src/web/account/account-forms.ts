@@ -107,7 +107,7 @@ export class AccountForms {
       ]);
   }
 
-  /** For forms whose effect cannot be undone or outlives the session. Returns what is wrong, if anything. */
+  /** For forms whose effect cannot be undone or outlives the session. Returns the fault, if any. */
   confirm({ form, browserRequest }: SubmittedForm): Promise<RejectedConfirmation | undefined> {
     return this.confirmations.check(form, browserRequest);
   }

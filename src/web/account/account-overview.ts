@@ -44,10 +44,10 @@ export class StorageOverview {
   }
 }
 
-/** How many devices are listed. */
+/** Devices listed, at most. */
 export const MOST_DEVICES = 100;
 
-/** How a user proves who they are, and what that opens. */
+/** The second factors of a user, and the access to the admin page. */
 interface Factors {
   /** Unused backup codes, or null without a second factor. */
   readonly codesLeft: number | null;
@@ -77,7 +77,7 @@ export class FactorOverview {
   }
 }
 
-/** How a user signs in, and where the user is signed in. */
+/** The ways in which a user signs in, and the sessions and devices. */
 interface SignIns extends Factors {
   readonly sessions: readonly ListedSession[];
   readonly devices: readonly Device[];

@@ -16,7 +16,7 @@ export interface AccountPageProps extends FlashMessages {
   /** Whether the service can send mail. */
   readonly canChangeEmail: boolean;
   readonly hasBilling: boolean;
-  /** Whether people can have a password. */
+  /** Whether accounts can have a password. */
   readonly hasPasswords: boolean;
   readonly singleSignOn: SingleSignOnOption | undefined;
 }

@@ -100,7 +100,7 @@ export function accountPage(props: AccountPageProps): VNode {
   );
 }
 
-/** The way to the admin page, or what an administrator still lacks for it. Other users see nothing of it. */
+/** A link to the admin page, or what an administrator still needs to open it. Empty for other users. */
 function Administration({ overview }: Pick<AccountPageProps, 'overview'>): VNode | null {
   const { isAdministrator, opensAdminPage, codesLeft, passkeys } = overview;
   if (!isAdministrator) return null;

@@ -12,7 +12,7 @@ const LAST_WAY = 'This passkey is the only way to sign in to your account, so it
 
 const FORMS: readonly string[] = ['confirm', 'rename', 'remove'];
 
-/** The account page's forms for passkeys; a script adds them, over the API. */
+/** The account page's forms for passkeys; a script adds passkeys, over the API. */
 @Controller('account/passkeys')
 @Documented(ACCOUNT_PASSKEYS_DOCS)
 @Public('the page has its own session, cookie, origin and form checks')

@@ -10,11 +10,11 @@ import type { RejectedWorkspaceDeletion, RejectedWorkspaceName } from './workspa
 /** Messages shown once, on the page that answers a form. */
 export interface FlashMessages {
   readonly alert?: string;
-  /** What was done. */
+  /** The message after a completed action. */
   readonly notice?: string | undefined;
   readonly failedEmail?: RejectedEmailChange;
   readonly failedChange?: RejectedPasswordChange;
-  /** What is wrong with the password of the form that unlocks the passkeys. */
+  /** The fault in the password of the form that unlocks the passkeys. */
   readonly failedConfirmation?: { readonly fault?: string | undefined };
   readonly failedFactor?: RejectedFactorChange;
   readonly minted?: { readonly name: string; readonly raw: string };

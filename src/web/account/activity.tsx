@@ -21,7 +21,7 @@ import {
   Time,
 } from '../layout/index.js';
 
-/** How many events a page lists. */
+/** Events on a page. */
 export const EVENTS_OF_PAGE = 50;
 
 /** Events, newest first. */
@@ -31,7 +31,7 @@ export interface ActivityPage {
   readonly hasMore: boolean;
 }
 
-/** The part of the account page that says what was done to the account. */
+/** The account page's section with the audit events of the account. */
 export function ActivitySection({ activity }: { readonly activity: ActivityPage }): VNode {
   return (
     <section aria-labelledby="activity">
@@ -90,13 +90,13 @@ const OTHERS: Readonly<Record<Exclude<AuditEvent['actor'], 'user'>, string>> = {
   service: 'by the service',
 };
 
-/** The address and the client of an administrator are not the user's to see. */
+/** Hides the address and the client of operators and administrators from the user. */
 function whoIn({ actor, ip, userAgent }: AuditEvent): string {
   if (actor !== 'user') return OTHERS[actor];
   return [userAgent && `with ${clientName(userAgent)}`, ip && `from ${ip}`].filter(Boolean).join(' ');
 }
 
-/** What was done to an account, as its user sees it. */
+/** The audit events of an account, for its user. */
 @Injectable()
 export class Activity {
   constructor(private readonly audit: AuditLog) {}
@@ -133,7 +133,7 @@ const ACTIVITY_DOCS = {
   },
 } as const;
 
-/** More of the account page's section "Activity", page by page. */
+/** Older events of the account page's section "Activity", page by page. */
 @Controller('account/activity')
 @Documented(ACTIVITY_DOCS)
 @Public('the page has its own session and cookie checks')

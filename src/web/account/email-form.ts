@@ -18,7 +18,7 @@ export class EmailForm {
     private readonly emailChange: EmailChange,
   ) {}
 
-  /** Has a link sent to the new address. The answer is the same for an address that has an account. */
+  /** Queues a link for the new address. The answer is the same for an address that has an account. */
   async change(submitted: SubmittedForm): Promise<FormResult> {
     const { session, form, browserRequest } = submitted;
     const email = form.text('email');

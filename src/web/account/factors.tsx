@@ -3,13 +3,13 @@ import { encodeQR } from 'qr';
 import { ConfirmField, CopyField, Field, Hidden, Layout, Masthead } from '../layout/index.js';
 import type { Overview } from './account-overview.js';
 
-/** What the forms of the section do. */
+/** The changes that the forms of the section make. */
 export type FactorChange = 'set-up' | 'codes' | 'remove';
 
 /** A form of the section that was not accepted. */
 export interface RejectedFactorChange {
   readonly change: FactorChange;
-  /** What is wrong with the password. */
+  /** The fault in the password. */
   readonly fault?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ interface SetUpProps {
   readonly csrfToken: string;
   /** The `otpauth:` address of the new secret. */
   readonly uri: string;
-  /** What is wrong with the entered code. */
+  /** The fault in the entered code. */
   readonly fault?: string | undefined;
   readonly alert?: string | undefined;
 }
@@ -129,7 +129,7 @@ export function factorSetUpPage({ host, csrfToken, uri, fault, alert }: SetUpPro
   );
 }
 
-/** Shows the backup codes, which are stored nowhere as they are. */
+/** Shows the backup codes, which are stored only as hashes. */
 export function backupCodesPage({ host, codes }: { host: string; codes: readonly string[] }): VNode {
   return (
     <Layout title="Your backup codes">
@@ -159,7 +159,7 @@ export function backupCodesPage({ host, codes }: { host: string; codes: readonly
 /** The quiet zone of a QR code, in modules. */
 const QUIET = 4;
 
-/** Drawn as one path: the pages' policy allows neither inline styles nor images from data. */
+/** Drawn as one path: the pages' Content-Security-Policy allows neither inline styles nor images from data. */
 function QrCode({ text }: { readonly text: string }): VNode {
   const rows = encodeQR(text, 'raw', { border: QUIET });
   const path = rows

@@ -38,7 +38,7 @@ import {
 
 export type InviteeField = 'name' | 'password';
 
-/** What is wrong with the form; never contains the password. */
+/** The faults in the form; never contains the password. */
 export interface RejectedInvitee {
   readonly name: string;
   readonly faults: Readonly<Partial<Record<InviteeField, string>>>;
@@ -127,7 +127,7 @@ export function usedInvitationPage({ host }: { readonly host: string }): VNode {
   );
 }
 
-/** `unknown`: the link does not work. Cookies: the account is made, and signed in if there are any. */
+/** `unknown`: the link does not work. Cookies: the account is created; without any, the browser is not signed in. */
 type Answer = 'unknown' | { readonly cookies: readonly string[] } | RejectedInvitee;
 
 /** The form behind an invitation's link. */
@@ -143,7 +143,7 @@ export class InvitationForm {
     const token = form.text('token');
     const password = form.get('password') ?? '';
     const entered = form.text('name');
-    // Checked before the password is hashed, which is expensive; checked again when the account is made.
+    // Checked before the password is hashed, which is expensive; checked again when the account is created.
     if ((await this.invitations.addressOf(token)) === undefined) return 'unknown';
     const name = asName(entered);
     const fault = await faultOfPassword(password);
@@ -204,7 +204,7 @@ const INVITATION_DOCS = {
   },
 } as const;
 
-/** The link of an invitation, which makes an account while sign-up is closed. */
+/** The link of an invitation, which creates an account while sign-up is closed. */
 @Controller('account/invitation')
 @Documented(INVITATION_DOCS)
 @Public('the link has a token; the page has its own cookie, origin and form checks')

@@ -18,7 +18,7 @@ export class NoticesForm {
     return this.areSent ? this.muted.wanted(userId) : undefined;
   }
 
-  /** The kinds that are ticked are sent from now on, and no others. @throws NotFound where the service sends none of them */
+  /** Turns the ticked kinds on and the others off. @throws NotFound where the service sends none of them */
   async choose({ userId }: BrowserSession, form: Form): Promise<void> {
     if (!this.areSent) throw new NotFound('not found');
     const ticked = form.all('notices');

@@ -35,7 +35,7 @@ const FAULTS: Readonly<Partial<Record<Refusal, RejectedPasswordChange['faults']>
 export class PasswordForm {
   constructor(private readonly browserSessions: BrowserSessions) {}
 
-  /** Returns the browser's new cookies, or what is wrong. */
+  /** Returns the browser's new cookies, or the faults. */
   async change(
     form: Form,
     { cookie, client }: BrowserRequest,

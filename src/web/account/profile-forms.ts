@@ -11,12 +11,12 @@ export interface RejectedName {
   readonly fault: string;
 }
 
-/** What is wrong with the password of a form that has no other field. */
+/** The fault in the password of a form that has no other field. */
 export interface RejectedPassword {
   readonly fault: string | undefined;
 }
 
-/** What is wrong with the form that deletes the account. */
+/** The faults in the form that deletes the account. */
 export interface RejectedDeletion {
   readonly value: string;
   readonly faults: { readonly email?: string; readonly password?: string | undefined };
@@ -32,7 +32,7 @@ export class ProfileForms {
     private readonly deletion: AccountDeletion,
   ) {}
 
-  /** Changes the name, or returns what is wrong with it. */
+  /** Changes the name, or returns the fault in it. */
   async rename({ userId }: BrowserSession, form: Form): Promise<RejectedName | undefined> {
     const value = form.text('name');
     try {
@@ -44,7 +44,7 @@ export class ProfileForms {
     }
   }
 
-  /** What is wrong with the typed address, if anything: checked before the password, which is then not asked for in vain. */
+  /** The fault in the typed address, if any. Checked before the password, which a wrong address must not ask for. */
   checkAddress({ email }: BrowserSession, form: Form): RejectedDeletion | undefined {
     const value = form.text('confirm_email');
     if (value.toLowerCase() === email.toLowerCase()) return undefined;

@@ -62,7 +62,7 @@ export function DeleteSection(props: AccountPageProps): VNode {
   );
 }
 
-/** Shown once, after the account is gone. */
+/** Shown once, after the account is deleted. */
 export function deletedPage(): VNode {
   return (
     <Layout title="Account deleted">

@@ -9,7 +9,7 @@ import { WorkspacesOfUser } from '../../domain/workspaces/index.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** How many tokens are listed. Older ones appear when some of these are revoked. */
+/** Tokens listed, at most. Older ones appear when some of these are revoked. */
 export const MOST_TOKENS = 100;
 
 /** The lifetimes, in days, that the form offers. */
@@ -41,7 +41,7 @@ export function isLasting(form: Form): boolean {
   return form.all('scopes').includes('full') || form.text('expiry') === 'never';
 }
 
-/** What is wrong with a token form, and the values that were entered. */
+/** The faults in a token form, and the values that were entered. */
 export interface RejectedToken {
   readonly faults: Readonly<Partial<Record<MintField, string>>>;
   readonly values: {
@@ -77,7 +77,7 @@ export class TokenForms {
     return { faults: fault === undefined ? {} : { password: fault }, values: valuesOf(form) };
   }
 
-  /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for a workspace of somebody else */
+  /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for another user's workspace */
   async mint(
     owner: TokenOwner,
     form: Form,

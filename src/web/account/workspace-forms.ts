@@ -11,19 +11,19 @@ export interface RejectedWorkspaceName {
   readonly fault: string;
 }
 
-/** What is wrong with the form that deletes a workspace. */
+/** The faults in the form that deletes a workspace. */
 export interface RejectedWorkspaceDeletion {
   readonly id: string;
   readonly value: string;
   readonly faults: { readonly name?: string; readonly password?: string | undefined };
 }
 
-/** The workspaces on the account page. */
+/** The forms for workspaces on the account page. */
 @Injectable()
 export class WorkspaceForms {
   constructor(private readonly workspaces: Workspaces) {}
 
-  /** Changes the name, or returns what is wrong with it. @throws NotFound unless it is a workspace of the user */
+  /** Changes the name, or returns the fault in it. @throws NotFound unless it is a workspace of the user */
   async rename(userId: string, form: Form): Promise<RejectedWorkspaceName | undefined> {
     const id = await this.workspaces.requireOwned(form.text('id'), { userId, workspaceId: null });
     const value = form.text('name');
@@ -36,7 +36,7 @@ export class WorkspaceForms {
     }
   }
 
-  /** What is wrong with the typed name, if anything. @throws NotFound unless it is a workspace of the user */
+  /** The fault in the typed name, if any. @throws NotFound unless it is a workspace of the user */
   async checkName(userId: string, form: Form): Promise<RejectedWorkspaceDeletion | undefined> {
     const id = await this.workspaces.requireOwned(form.text('id'), { userId, workspaceId: null });
     const value = form.text('confirm_name');

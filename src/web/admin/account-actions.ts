@@ -19,10 +19,10 @@ import { accountView, listView, passwordView } from './account-view.js';
 import type { AdminAction, AdminRequest, Onwards } from './admin-door.js';
 import type { AdminPage } from './admin-layout.js';
 
-/** What a form on the page of an account does. Returns a page to show, if it is not the account's own. */
+/** The action of a form on an account's page. Returns a page to show instead of the account's own. */
 export type AccountAction = (userId: string, action: AdminAction) => Promise<AdminPage | undefined>;
 
-/** What administrators do for people who cannot sign in as they did. */
+/** Administrators' actions for users who cannot sign in any more. */
 @Injectable()
 export class RecoveryActions {
   constructor(
@@ -44,14 +44,14 @@ export class RecoveryActions {
     return passwordView(userId, password);
   };
 
-  /** For a user whom the provider knows as somebody else now. */
+  /** For a user who has another account at the provider now. */
   readonly unlink: AccountAction = async (userId, { by }) => {
     await this.providerLinks.unlink(userId, by);
     return undefined;
   };
 }
 
-/** What administrators do to the access of an account. */
+/** Administrators' actions on the access of an account. */
 @Injectable()
 export class AccessActions {
   constructor(
@@ -82,7 +82,7 @@ export class AccessActions {
   };
 }
 
-/** The actions on an account, with the notices that say that they were done. */
+/** The actions on an account, with the notice shown after each. */
 export const DONE = {
   suspend: 'The account is suspended. Its data is kept.',
   resume: 'The account is active again, with the sessions and tokens that it had.',
@@ -98,10 +98,10 @@ export const DONE = {
 
 export type AccountActionName = keyof typeof DONE;
 
-/** What would lock an administrator out. */
+/** Actions with which administrators would lock themselves out. */
 const NOT_ONESELF: readonly AccountActionName[] = ['suspend', 'reset-factors', 'unlink', 'demote', 'delete'];
 
-/** What takes access away or gives it back stays possible while the service is read-only. */
+/** Actions that revoke or restore access stay possible while the service is read-only. */
 const OPEN_WHEN_READ_ONLY: readonly AccountActionName[] = ['suspend', 'resume', 'end-sessions', 'demote'];
 
 /** The admin page's actions on an account, through the services of the admin command. */
@@ -158,10 +158,9 @@ export class AccountActions {
   }
 }
 
-/** How many accounts a page lists. */
+/** Accounts on a page. */
 const ACCOUNTS_OF_PAGE = 50;
 
-/** The pages with accounts. */
 @Injectable()
 export class AccountPages {
   constructor(

@@ -9,7 +9,6 @@ import { AccountActions, AccountPages, DONE } from './account-actions.js';
 import { AdminDoor, AdminErrorFilter, Hidden } from './admin-door.js';
 import { ACCOUNTS_DOCS } from './admin-pages.docs.js';
 
-/** The accounts, for administrators. */
 @Controller('admin')
 @Documented(ACCOUNTS_DOCS)
 @Public('AdminDoor admits administrators; for everybody else there is nothing here')

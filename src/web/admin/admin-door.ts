@@ -17,20 +17,20 @@ import {
 } from '../layout/index.js';
 import { type AdminPage, adminPage, confirmPage } from './admin-layout.js';
 
-/** The answer to everybody who is no administrator: that of an address where nothing is. */
+/** The answer to callers who are not administrators: the same as for an unknown address. */
 export class Hidden extends NotFound {
   constructor() {
     super('not found');
   }
 }
 
-/** Errors of the admin page, as pages; what is hidden is answered as an unknown address is. */
+/** Errors of the admin page, as pages; `Hidden` is answered like an unknown address. */
 @Catch()
 @Injectable()
 export class AdminErrorFilter extends PageErrorFilter {
   override async catch(error: unknown, host: ArgumentsHost): Promise<void> {
     const { url } = host.switchToHttp().getRequest<FastifyRequest>();
-    // A guard refuses such a query before anybody has asked who the caller is.
+    // A guard refuses such a query before the caller is identified.
     const isHidden = error instanceof Hidden || !isEncodedUtf8(url.slice(url.indexOf('?') + 1));
     if (!isHidden) return super.catch(error, host);
     const reply = host.switchToHttp().getResponse<FastifyReply>();
@@ -46,13 +46,13 @@ export interface AdminRequest {
   readonly query: Form;
 }
 
-/** A form that an administrator has posted, recently signed in. */
+/** A form posted by an administrator with a recent sign-in. */
 export interface AdminAction extends AdminRequest {
   readonly form: Form;
   readonly by: Acting;
 }
 
-/** Where the admin page goes after an action. */
+/** The address to open after an action. */
 export interface Onwards {
   readonly location: string;
 }
@@ -61,8 +61,8 @@ const HOME = '/admin';
 const OUR_ADDRESS = /^\/admin(?:[/?][^\s\\]*)?$/;
 
 /**
- * Admits administrators: promoted, not suspended, signed in with a second factor, asked anew with each request. For everybody else the
- * pages do not exist. An administrator whose sign-in is not recent is asked for the password first, and sees nothing before.
+ * Admits administrators: promoted, not suspended, signed in with a second factor, which is checked on each request. For other
+ * callers the pages do not exist. Without a recent sign-in, an administrator must give the password before anything is shown.
  */
 @Injectable()
 export class AdminDoor {
@@ -112,7 +112,7 @@ export class AdminDoor {
     return this.send(reply, browserRequest, result);
   }
 
-  /** Continues at the page that was asked for, after the password was confirmed. */
+  /** Continues to the requested page, after the password was confirmed. */
   onwards({ form }: AdminAction): Onwards {
     const next = form.text('next');
     return { location: OUR_ADDRESS.test(next) ? next : HOME };
@@ -154,7 +154,7 @@ interface AskedForm {
   readonly alert?: string;
 }
 
-/** A refusal by a service, as a page with its sentence. @throws any other error, and what is not there */
+/** A page with the message of a service's refusal. @throws any other error, also NotFound */
 function explained(error: unknown): AdminPage {
   if (!(error instanceof ApiError) || ![400, 409, 422].includes(error.status)) throw error;
   const { message, status } = error;

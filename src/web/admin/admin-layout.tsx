@@ -10,12 +10,11 @@ const SECTIONS = {
 
 export type Section = keyof typeof SECTIONS;
 
-/** A page for administrators. */
 export interface AdminPage {
   readonly title: string;
   /** The section that is marked as the current one. */
   readonly section?: Section;
-  /** What was done. */
+  /** The message after a completed action. */
   readonly notice?: string | undefined;
   readonly alert?: string | undefined;
   /** Defaults to 200. */
@@ -67,7 +66,7 @@ export function adminPage({
 interface ConfirmProps {
   readonly host: string;
   readonly csrfToken: string;
-  /** Where the form goes, with these fields. */
+  /** The address to which the form is posted, with these fields. */
   readonly action: string;
   readonly fields: readonly (readonly [string, string])[];
   readonly fault?: string;
@@ -108,7 +107,6 @@ interface AdminFormProps {
   readonly children: ComponentChildren;
 }
 
-/** A form of the admin page. */
 export function AdminForm({ action, csrfToken, label, children }: AdminFormProps): VNode {
   return (
     <form method="post" action={action} aria-label={label}>
@@ -118,7 +116,6 @@ export function AdminForm({ action, csrfToken, label, children }: AdminFormProps
   );
 }
 
-/** Names and values. */
 export function Facts({
   facts,
 }: {
@@ -142,7 +139,7 @@ interface SearchFormProps {
   readonly name: string;
   readonly label: string;
   readonly value: string;
-  /** What the button says. */
+  /** The text of the button. */
   readonly verb: string;
 }
 

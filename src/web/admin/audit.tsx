@@ -69,7 +69,6 @@ function whoIn({ actor, actorId }: AuditEvent, emails: ReadonlyMap<string, strin
 
 const EVENTS_OF_PAGE = 100;
 
-/** The audit log, for administrators. */
 @Controller('admin/audit')
 @Documented(AUDIT_DOCS)
 @Public('AdminDoor admits administrators; for everybody else there is nothing here')

@@ -37,16 +37,16 @@ export class DoctorRun {
   @Column('integer', { nullable: true })
   found: number | null;
 
-  /** The first of them. */
+  /** The first findings. */
   @Column('jsonb')
   findings: Finding[];
 
-  /** Why it did not end. */
+  /** Why it did not complete. */
   @Column('text', { nullable: true })
   error: string | null;
 }
 
-/** Earlier runs that stay beside a new one. */
+/** Earlier runs that are kept beside a new one. */
 const KEPT = 9;
 
 /** Findings beyond this are counted, but not listed. */
@@ -97,7 +97,7 @@ export class DoctorRuns implements BeforeApplicationShutdown, OnApplicationShutd
     return run;
   }
 
-  /** The check ends after the finding under way. */
+  /** The check stops after the current finding. */
   beforeApplicationShutdown(): void {
     this.isStopping = true;
     this.draining = drained(this.running);

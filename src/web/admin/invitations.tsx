@@ -10,7 +10,7 @@ import { AdminDoor, AdminErrorFilter } from './admin-door.js';
 import { AdminForm, type AdminPage } from './admin-layout.js';
 import { INVITATIONS_DOCS } from './admin-pages.docs.js';
 
-/** How many open invitations are listed. */
+/** Open invitations listed, at most. */
 const LISTED = 200;
 
 export async function invitationsView(invitations: Invitations, csrfToken: string): Promise<VNode> {
@@ -88,7 +88,6 @@ export function invitedView({ email, link, expiresAt, isMailed }: NewInvitation)
 
 const INVITATIONS = '/admin/invitations';
 
-/** Invitations, for administrators. */
 @Controller('admin/invitations')
 @Documented(INVITATIONS_DOCS)
 @Public('AdminDoor admits administrators; for everybody else there is nothing here')

@@ -21,9 +21,9 @@ const RUNS = 60;
 
 export interface ServiceStatus {
   readonly version: string;
-  /** Of the instance that answers. */
+  /** The readiness of the instance that answers. */
   readonly readiness: Readiness;
-  /** How many instances are running. */
+  /** The number of running instances. */
   readonly instances: number;
   /** Calls that wait on this instance, by queue. */
   readonly queues: ReadonlyMap<string, number>;
@@ -32,7 +32,7 @@ export interface ServiceStatus {
   readonly jobs: readonly JobRun[];
 }
 
-/** What an administrator sees of the service itself. */
+/** The state of the service, for administrators. */
 @Injectable()
 export class ServiceStatusOverview {
   constructor(

@@ -26,7 +26,7 @@ import {
 import { jsonBodyFactory } from '../../platform/http/index.js';
 import { EXAMPLES } from './examples.js';
 
-/** What the API document says of the whole API. */
+/** The part of the API document about the API as a whole. */
 export const INFO = {
   title: 'Cloud Sync Service',
   version: '1',
@@ -68,7 +68,7 @@ export const TAGS = [
   { name: 'Service', description: 'Health, and this document.' },
 ] as const;
 
-/** For which the tag in camel case would not read well. */
+/** The first parts of operation ids, where the tag in camel case would not read well. */
 export const GROUPS = { Account: 'auth' } as const;
 
 /** How requests authenticate. */
@@ -171,7 +171,7 @@ export interface Served {
   readonly etag: string;
 }
 
-/** The API document and that of the pages, built when first requested and cached. */
+/** Builds the API document, once, when first requested, and the document of the pages. */
 @Injectable()
 export class ApiDocuments {
   private built: Promise<ApiDocument> | undefined;
@@ -184,7 +184,7 @@ export class ApiDocuments {
     return this.built;
   }
 
-  /** The pages for browsers. It is not served: the tests compare the answers of the pages with it. */
+  /** The document of the pages for browsers. Not served: tests compare the answers of the pages with it. */
   pages(): Promise<ApiDocument> {
     return this.build({ ofPages: true, examples: {} });
   }
@@ -252,7 +252,7 @@ export const KEPT = {
 } as const;
 export const IF_NONE_MATCH = { 'If-None-Match': { description: 'The ETag that the client has.' } } as const;
 
-/** May be cached by anybody, but must be revalidated each time: the next release has another document. */
+/** Shared caches may store the answer, but must revalidate it each time: the next release has another document. */
 export async function sendKept(
   reply: FastifyReply,
   known: string | undefined,

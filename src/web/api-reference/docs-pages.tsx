@@ -87,7 +87,6 @@ export function docsGroup({ host, document, groups, group }: GroupProps): VNode 
   );
 }
 
-/** All named schemas. */
 export function docsSchemas({ host, document, groups }: Omit<GroupProps, 'group'>): VNode {
   return (
     <DocsShell host={host} title="Schemas">
@@ -123,7 +122,7 @@ interface IndexProps {
   readonly groups: readonly Group[];
 }
 
-/** What holds for the whole API, and every operation in one line. */
+/** What applies to the whole API, and one line for each operation. */
 export function docsIndex({ host, document, groups }: IndexProps): VNode {
   const { info, openapi } = document;
   return (
@@ -168,7 +167,7 @@ function IndexEntry({ slug, method, path, operation }: ListedOperation & { reado
   );
 }
 
-/** The address of the index among the pages. */
+/** The slug of the index. */
 export const INDEX = '';
 
 /** The API document as pages: an index, one page for each group, and the schemas. Built when first requested and cached. */
@@ -216,7 +215,7 @@ const DOCS_PAGES_DOCS = {
   },
 } as const;
 
-/** The API document for people. The same for everybody. */
+/** The API document as pages, the same for all callers. */
 @Controller('docs')
 @Documented(DOCS_PAGES_DOCS)
 @Public('describes the API; contains no user data')

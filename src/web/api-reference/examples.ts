@@ -1,6 +1,6 @@
 import type { Examples } from '../../platform/api-docs/index.js';
 
-/** One story: Ada signs up, makes a workspace and syncs a note from her laptop. */
+/** The examples follow one user: Ada signs up, creates a workspace and syncs a note from her laptop. */
 const WORKSPACE_ID = '5f0c1a52-8d0e-4c55-9b1e-2f6a7f0f4b11';
 const USER_ID = '0b9cfa2e-6f0a-4b6e-8f5d-6f1f9a9f2d10';
 const FILE_ID = 'c1f6a4a0-93c5-4f1e-8c52-0f4f8f6f1e21';

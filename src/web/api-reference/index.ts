@@ -23,7 +23,7 @@ const API_DOCS_DOCS = {
   },
 } as const;
 
-/** The API document for programs. The same for everybody. */
+/** The API document as JSON, the same for all callers. */
 @Controller()
 @Documented(API_DOCS_DOCS)
 @Public('describes the API; contains no user data')

@@ -88,7 +88,7 @@ interface ArticleProps extends ListedOperation {
   readonly document: ApiDocument;
 }
 
-/** One operation: its purpose, parameters, body, answers, and a program that asks for it. */
+/** One operation: its purpose, parameters, body, answers, and code samples. */
 export function OperationArticle({ method, path, operation, document }: ArticleProps): VNode {
   const { operationId, summary, description, parameters = [], requestBody } = operation;
   return (
@@ -132,7 +132,7 @@ export function OperationArticle({ method, path, operation, document }: ArticleP
   );
 }
 
-/** The keyboard can scroll what does not fit. */
+/** Can have the focus, so that the keyboard can scroll it. */
 function CodeBlock({ label, text }: { readonly label: string; readonly text: string }): VNode {
   return (
     <pre class="sample" tabIndex={0} role="group" aria-label={label}>

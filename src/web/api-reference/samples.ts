@@ -18,10 +18,10 @@ export function sampleOf(schema: Schema, schemas: ApiDocument['components']['sch
   return Object.fromEntries(wanted.map(([key, value]) => [key, sampleOf(value, schemas, key)]));
 }
 
-/** Text in which names of variables are marked, so that each language can write them in its own way. */
+/** Text with marked variables, so that each language can write them in its own way. */
 type Template = (variable: (name: string) => string) => string;
 
-/** What each language writes down in its own way. */
+/** The request that the samples of all languages are written from. */
 export interface SampleRequest {
   readonly method: string;
   readonly url: Template;
@@ -86,7 +86,7 @@ function answerOf({ responses }: Operation): SampleRequest['answers'] {
   return type.startsWith('text/') ? 'text' : 'bytes';
 }
 
-/** The shell needs its PATH, and TOKEN is that of the caller. */
+/** `PATH` belongs to the shell, and `TOKEN` is the caller's token. */
 const RENAMED = new Map([
   ['path', 'NOTE_PATH'],
   ['token', 'ASSET_TOKEN'],
@@ -100,7 +100,7 @@ const variableOf = (parameter: string): string =>
     .replace(/\W/g, '_')
     .toUpperCase();
 
-/** A program that asks for an operation. Values to fill in are variables: SYNC_URL, TOKEN, and those of the parameters. */
+/** A code sample of an operation. Values to fill in are variables: SYNC_URL, TOKEN, and those of the parameters. */
 export interface Sample {
   readonly language: 'curl' | 'JavaScript' | 'Python';
   readonly text: string;

@@ -52,7 +52,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   'workspace.deleted': ({ workspace }) => `Workspace ${named(workspace)}deleted`,
 };
 
-/** What happened, in words for people. The details of a deleted account's events are gone. */
+/** A sentence about an event, for people. The events of deleted accounts have no details. */
 export function auditSentence({ action, details }: Pick<AuditEvent, 'action' | 'details'>): string {
   const words: Words = WORDS[action] ?? action;
   return typeof words === 'string' ? words : words(details);

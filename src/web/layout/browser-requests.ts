@@ -54,7 +54,7 @@ export class Form {
     return this.get(name)?.trim() ?? '';
   }
 
-  /** All fields but the token and the password that a form is checked by. */
+  /** All fields except the CSRF token and the password that confirms the form. */
   others(): [string, string][] {
     return [...this.fields].filter(([name]) => !CHECKED.has(name));
   }
@@ -77,7 +77,7 @@ export interface BrowserRequest {
 /** Shown when a form's CSRF token is not this browser's. */
 export const OUT_OF_DATE = 'This page was out of date. Please try again.';
 
-/** Where a form comes from, according to the browser's `Sec-Fetch-Site`; a page cannot change it. */
+/** `Sec-Fetch-Site` of requests from our own pages, or of addresses that the user opens; a page cannot change the header. */
 const OWN_SITES = new Set([undefined, 'same-origin', 'none']);
 
 @Injectable()
@@ -87,7 +87,7 @@ export class BrowserRequests {
     private readonly configuration: Configuration,
   ) {}
 
-  /** The cookies of what a script or an element of another origin asks for are ignored; those of a link there are not. */
+  /** Ignores the cookies of requests by scripts or elements of another origin, but not of links there. */
   async read(request: FastifyRequest): Promise<BrowserRequest> {
     const { headers, ip } = request;
     const isForeign = this.isForeignFetch(request);
@@ -104,7 +104,7 @@ export class BrowserRequests {
     };
   }
 
-  /** Whether a script or an element of another origin asks. Forms are checked by `hasValidCsrfToken`. */
+  /** Whether a script or an element of another origin sent the request. Forms are checked by `hasValidCsrfToken`. */
   isForeignFetch({ method, headers }: FastifyRequest): boolean {
     if (method === 'POST') return false;
     const { origin = 'null' } = headers;

@@ -60,7 +60,7 @@ interface CheckMailProps {
   readonly returnTo: string;
 }
 
-/** In place of the sign-in form, when the address must be confirmed first. The same for an address that has an account already. */
+/** Replaces the sign-in form when the address must be confirmed first; the same for an address that already has an account. */
 export function CheckMail({ email, csrfToken, returnTo }: CheckMailProps): VNode {
   return (
     <div class="credentials">

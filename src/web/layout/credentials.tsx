@@ -5,7 +5,7 @@ import { Field, Hidden, NewPasswordField } from './fields.js';
 import { assetPath, PASSKEY_SCRIPT } from './page-assets.js';
 import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
 
-/** Signs in with a passkey, and then opens `returnTo`. Shown by the script, where the browser has passkeys; without one, says so. */
+/** Signs in with a passkey, then opens `returnTo`. The script shows the button in browsers with passkeys, and hides the hint. */
 export function PasskeyButton({ returnTo }: { readonly returnTo: string }): VNode {
   return (
     <>
@@ -23,7 +23,7 @@ export function PasskeyButton({ returnTo }: { readonly returnTo: string }): VNod
   );
 }
 
-/** What makes passkeys work on a page. Without it everything for them stays hidden. */
+/** The script for passkeys on a page. Without it, everything for them stays hidden. */
 export function PasskeyScript(): VNode {
   return <script src={assetPath(PASSKEY_SCRIPT)} defer />;
 }

@@ -25,7 +25,7 @@ interface Failure {
 
 interface Words {
   readonly heading: string;
-  /** What the reader can do. */
+  /** The advice to the reader. */
   readonly advice: string;
 }
 
@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<number, Words>> = {
   },
 };
 
-/** Refusals with words of their own, by what the API says. */
+/** Texts of their own for some refusals, by the message of the API. */
 const BY_DETAIL: Readonly<Record<string, Words>> = {
   'the account is suspended': {
     heading: 'This account is suspended',
@@ -110,7 +110,7 @@ export function errorPage({ host, status, detail, requestId, retryAfter }: Failu
 
 const SECONDS_OF_A_MINUTE = 60;
 
-/** @param retryAfter seconds; without them, a minute is meant */
+/** @param retryAfter seconds; defaults to a minute */
 function waitOf(retryAfter: string | undefined): string {
   const seconds = Math.max(1, Number(retryAfter ?? SECONDS_OF_A_MINUTE) || SECONDS_OF_A_MINUTE);
   const minutes = Math.ceil(seconds / SECONDS_OF_A_MINUTE);
@@ -154,7 +154,7 @@ const PROGRAMS = /^\/(?:api|health|openapi\.json)(?:[/?]|$)/;
 
 /**
  * Refusals that happen before any handler, and therefore before the filter: the kill switch, overload, an invalid address. A
- * browser, which requests HTML, gets them as pages; all others get the API's JSON. The page does not repeat the address.
+ * browser, which requests HTML, gets them as pages; other clients get the API's JSON. The page does not repeat the address.
  */
 @Injectable()
 export class EarlyErrorPages implements OnModuleInit {

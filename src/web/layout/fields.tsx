@@ -9,7 +9,7 @@ interface FieldProps {
   readonly autocomplete: string;
   readonly value?: string;
   readonly hint?: string;
-  /** What is wrong with the entered value. */
+  /** The fault in the entered value. */
   readonly fault?: string | undefined;
   readonly minLength?: number | undefined;
   readonly inputMode?: 'numeric';
@@ -60,7 +60,6 @@ interface SelectFieldProps {
   readonly fault?: string | undefined;
 }
 
-/** A drop-down list. */
 export function SelectField({ id, name, label, options, value, fault }: SelectFieldProps): VNode {
   return (
     <div class="field">
@@ -109,7 +108,6 @@ export function CopyField({ id, value, describedBy }: CopyFieldProps): VNode {
   );
 }
 
-/** The hidden fields of a form. */
 export function Hidden({ fields }: { readonly fields: Readonly<Record<string, string>> }): VNode {
   return (
     <>

@@ -10,7 +10,7 @@ import { PageErrorFilter } from './error-page.js';
 import { Layout, Masthead, prefersHtml, sendPage } from './layout.js';
 import { HOME_DOCS } from './pages.docs.js';
 
-/** The page at the service's root address, the same for everybody. */
+/** The page at the service's root address, the same for all visitors. */
 export function homePage({ host }: { readonly host: string }): VNode {
   return (
     <Layout title={`Cloud Sync Service on ${host}`}>
@@ -38,15 +38,15 @@ export function homePage({ host }: { readonly host: string }): VNode {
 
 interface MarkdownProps {
   readonly text: string;
-  /** Where a link leads on this site; undefined leaves its words without a link. */
+  /** The target of a link on this site; undefined shows the words without a link. */
   readonly linkTo: (href: string) => string | undefined;
 }
 
 type Render = (tokens: readonly Token[]) => ComponentChildren;
 
 /**
- * Markdown as elements. Every text passes through the renderer of the pages, which escapes it: HTML in the text, and images, are
- * left out, so nothing but these elements can come of any text.
+ * Markdown as elements. The renderer of the pages escapes all text, and HTML and images in it are left out, so that no text can
+ * produce other elements than these.
  */
 export function Markdown({ text, linkTo }: MarkdownProps): VNode {
   const inline: Render = (tokens) => tokens.map((token) => inlineOf(token, inline, linkTo));
@@ -150,7 +150,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'docs/reference/routes.md': '/docs',
 };
 
-/** The readme for people; programs get it as plain text. */
+/** The readme as a page; programs get it as plain text. */
 export function readmePage({ host, text }: { readonly host: string; readonly text: string }): VNode {
   return (
     <Layout title="Readme" isWide>

@@ -79,7 +79,6 @@ const CALENDAR = new Intl.DateTimeFormat('en-GB', {
   timeStyle: 'short',
 });
 
-/** An HTML answer. */
 export interface Page {
   /** Defaults to 200. */
   readonly status?: number;
@@ -110,7 +109,6 @@ export async function sendPage(reply: FastifyReply, page: Page): Promise<void> {
 export const contentPolicy = (formTargets: readonly string[] = ["'none'"]): string =>
   `${SOURCES}; form-action ${formTargets.join(' ')}; ${ISOLATION}`;
 
-/** The whole document as text. */
 export const pageText = (content: VNode): string => `<!doctype html>${renderToString(content)}`;
 
 /** Sets the page's status and headers on the answer, and returns its body. */

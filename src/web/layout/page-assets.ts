@@ -7,7 +7,6 @@ import { Documented } from '../../platform/api-docs/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { PAGE_ASSETS_DOCS } from './pages.docs.js';
 
-/** A file that pages load. */
 export interface PageAsset {
   /** Contains a hash of the content, so that it may be cached forever. */
   readonly name: string;
@@ -23,11 +22,11 @@ function read(file: string, type: string): PageAsset {
 
 export const STYLESHEET = read('page.css', 'text/css; charset=utf-8');
 export const SCRIPT = read('page.js', 'text/javascript; charset=utf-8');
-/** Loaded only where there is something to do with passkeys. */
+/** Loaded only by pages with passkeys. */
 export const PASSKEY_SCRIPT = read('passkeys.js', 'text/javascript; charset=utf-8');
 export const ICON = read('icon.svg', 'image/svg+xml');
 
-/** For the pages of the API document, beside those of all pages. */
+/** Loaded by the pages of the API document, in addition to those of all pages. */
 export const DOCS_STYLESHEET = read('docs.css', 'text/css; charset=utf-8');
 export const DOCS_SCRIPT = read('docs.js', 'text/javascript; charset=utf-8');
 

@@ -37,7 +37,7 @@ export type CredentialField = 'name' | 'email' | 'password';
 /** The second step of a sign-in: the password was right, and the account has a second factor. */
 export interface FactorStep {
   readonly kind: 'totp' | 'backup';
-  /** What is wrong with the entered code. */
+  /** The fault in the entered code. */
   readonly fault?: string;
 }
 
@@ -47,7 +47,7 @@ export interface RejectedSignIn {
   readonly headers: Readonly<Record<string, string>>;
   readonly intent: 'sign-in' | 'sign-up';
   readonly values: Readonly<{ name: string; email: string }>;
-  /** What is wrong with each field. */
+  /** The fault in each field. */
   readonly faults: Readonly<Partial<Record<CredentialField, string>>>;
   /** A fault that concerns none of the fields. */
   readonly alert?: string;
@@ -134,7 +134,7 @@ export class SignInForms {
 export interface RejectedConfirmation {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is wrong with the password. */
+  /** The fault in the password. */
   readonly fault?: string;
   /** A fault that does not concern the password. */
   readonly alert?: string;
@@ -145,7 +145,7 @@ const WRONG_CODE = 'This is neither your password nor a code that works now. Wai
 const WRONG = 'This is not your password.';
 const NO_PASSWORD = 'This account has no password. Sign in again, and try again within ten minutes.';
 
-/** No password is this short. */
+/** Passwords are longer. */
 const CODE = /^\d{6}$/;
 
 /** The password, or a code of the second factor, that a form needs when the user did not sign in recently: see `ConfirmField`. */
@@ -161,7 +161,7 @@ export class Confirmations {
     return session !== null && !(await this.recentSignIn.isRecent(session.id));
   }
 
-  /** Returns what is wrong, or undefined when the form may be processed. */
+  /** Returns the fault, or undefined when the form may be processed. */
   async check(form: Form, browserRequest: BrowserRequest): Promise<RejectedConfirmation | undefined> {
     const { session, client } = browserRequest;
     if (!session || (await this.recentSignIn.isRecent(session.id))) return undefined;

@@ -40,7 +40,7 @@ interface ConfirmPageProps extends PageContext {
   readonly faults: { readonly password?: string; readonly newPassword?: string };
 }
 
-/** Asks before an address is confirmed: programs that open the links in mails must not do it. */
+/** Asks before an address is confirmed: programs that open the links in mails must not confirm it. */
 export function confirmPage(props: ConfirmPageProps): VNode {
   const { host, csrfToken, alert, email, action, needsPassword, canStartAnew, faults } = props;
   return (
@@ -159,9 +159,9 @@ export interface ConfirmLink {
   readonly find: (token: string) => Promise<LinkTarget | undefined>;
   /** Whether a browser that is signed in to the account needs no password. */
   readonly trustsSession: boolean;
-  /** Uses the link. Returns what is wrong, if anything. */
+  /** Uses the link. Returns the fault, if any. */
   readonly confirm: (token: string, claim: AccountClaim) => Promise<ProofFault | undefined>;
-  /** Uses the link for a new password instead, and ends all earlier access. Returns what is wrong, if anything. */
+  /** Uses the link for a new password instead, and ends all earlier access. Returns the fault, if any. */
   readonly startAnew?: (
     token: string,
     newPassword: string,

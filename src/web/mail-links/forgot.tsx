@@ -126,7 +126,7 @@ export class ForgotController {
 }
 
 interface ResetPageProps extends PageContext {
-  /** The address of the account, so that nobody chooses a password for another one by mistake. */
+  /** The address of the account, so that nobody sets the password of another account by mistake. */
   readonly email: string;
   readonly fault?: string | undefined;
 }

@@ -7,7 +7,7 @@ import { ForgotController, ResetController } from './forgot.js';
 import { LinkForms } from './link-forms.js';
 import { UnsubscribeController } from './unsubscribe.js';
 
-/** The pages behind mails: a forgotten password, and what the links in mails open. */
+/** The pages for forgotten passwords, and those behind the links in mails. */
 @Module({
   imports: [AuthModule, NoticesModule, PagesModule],
   controllers: [

@@ -13,27 +13,27 @@ import {
 } from '../layout/index.js';
 import { NotFound } from '../../platform/http/index.js';
 
-/** What a page needs to show itself. */
+/** The properties of all pages behind mails. */
 export interface PageContext {
   readonly host: string;
   readonly csrfToken: string;
-  /** The user who is signed in with the browser, if any. */
+  /** The user who is signed in in the browser, if any. */
   readonly userId: string | undefined;
   /** A fault that concerns none of the fields. */
   readonly alert?: string | undefined;
 }
 
-/** Makes the page of a link. */
+/** Renders the page of a link. */
 export type Show = (context: PageContext) => Page | Promise<Page>;
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** A browser keeps the token of a link until the form is posted, no longer than any link works. */
+/** A browser keeps the token of a link until the form is posted, but no longer than the shortest-lived link works. */
 const KEPT_SECONDS = 30 * 60;
 
 /**
  * The common part of the pages behind mails. The token of a link leaves the address at once: the browser keeps it in a cookie, so
- * that it is neither in the history nor on the screen, and no page can send it on. Opening a link uses nothing; only posting
+ * that it is neither in the history nor on the screen, and no page can leak it. Opening a link does not use it up; only posting
  * the form does, so programs that follow the links in mails do no harm.
  */
 @Injectable()
@@ -57,7 +57,7 @@ export class LinkForms {
     return { browserRequest, context: { host, csrfToken: csrfToken.value, userId: session?.userId } };
   }
 
-  /** Whether the address has a token; if so, it is moved into a cookie, and the browser goes to the same page without it. */
+  /** Whether the address has a token; if so, moves it into a cookie and redirects the browser to the same page without it. */
   private async takeToken(request: FastifyRequest, reply: FastifyReply, path: string): Promise<boolean> {
     const token = Form.ofQuery(request).all('token')[0];
     if (token === undefined || !this.configuration.hasMail) return false;
@@ -78,12 +78,14 @@ export class LinkForms {
     return cookieOf(headers.cookie, this.nameFor(path)) ?? '';
   }
 
-  /** A cookie that has the browser forget the token. */
+  /** A cookie that makes the browser delete the token. */
   forgetToken(path: string): string {
     return this.cookie(path, '');
   }
 
-  /** Answers a form with the page that `work` makes. A form that was not made for this browser gets 403, with the page again. */
+  /**
+   * Answers a form with the page that `work` returns. A form that was not made for this browser gets 403, with the page again.
+   */
   async receive(
     request: FastifyRequest,
     reply: FastifyReply,

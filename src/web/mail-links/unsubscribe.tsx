@@ -24,7 +24,7 @@ interface NoticeProps extends PageProps {
   readonly about: string;
 }
 
-/** Names neither the account nor its address: whoever was forwarded the mail sees no more than it says. */
+/** Names neither the account nor its address: a person who was forwarded the mail learns no more than the mail says. */
 export function unsubscribePage({ host, token, about }: NoticeProps & { readonly token: string }): VNode {
   return (
     <Layout title="Turn off mails">
@@ -69,8 +69,8 @@ export function unknownLinkPage({ host }: PageProps): VNode {
 }
 
 /**
- * Extension of the contract: the page behind the link that turns off mails of one kind. Unlike other links it needs neither cookies
- * nor a form of ours, because mail providers post to it (RFC 8058): its token is all that a request needs, and allows nothing else.
+ * Extension of the contract: the page behind the link that turns off mails of one kind. Unlike other links it needs neither
+ * cookies nor a form of ours, because mail providers post to it (RFC 8058): its token is enough, and allows nothing else.
  */
 @Controller('account/unsubscribe')
 @Documented(UNSUBSCRIBE_DOCS)
@@ -92,7 +92,7 @@ export class UnsubscribeController {
     }));
   }
 
-  /** The body is not read, whatever it is. The answer does not depend on whether the account exists. */
+  /** The body is not read. The answer does not depend on whether the account exists. */
   @Post()
   @HttpCode(200)
   async mute(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {

@@ -67,7 +67,7 @@ export function handoffPage(props: HandoffPageProps): VNode {
   );
 }
 
-/** Which client asks, and a code to check that it is the client on the user's own screen. */
+/** The requesting client, and a code to check that it is the client on the user's own screen. */
 function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): VNode {
   return (
     <dl class="facts">
@@ -112,7 +112,7 @@ export interface OpenAppPageProps {
   readonly expiresAt: Date;
 }
 
-/** Leads to the app by a link: a redirect to a scheme that no app has registered leaves people on an empty page. */
+/** Leads to the app by a link: a redirect to a scheme that no app has registered leaves the user on an empty page. */
 export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps): VNode {
   const link = withToken(target, token);
   return (

@@ -6,7 +6,7 @@ import { Handoff } from './handoff.service.js';
 import { SingleSignOnController } from './single-sign-on.js';
 import { Targets } from './targets.js';
 
-/** The handoff to desktop apps and web editors: a page signs people in and leads back with a one-time token. */
+/** The handoff to desktop apps and web editors: a page signs the user in and returns to the client with a one-time token. */
 @Module({
   imports: [AuthModule, PagesModule],
   controllers: [DesktopHandoffController, WebHandoffController, SingleSignOnController],

@@ -77,7 +77,7 @@ interface RefusedPageProps {
   readonly returnTo: string;
 }
 
-/** What happened, and what the person can do about it. */
+/** What happened, and what the user can do about it. */
 export function refusedPage({ host, name, refusal, returnTo }: RefusedPageProps): VNode {
   const { heading, advice } = textOf(refusal, name);
   return (
@@ -132,12 +132,12 @@ function textOf(refusal: SingleSignOnRefusal, name: string): Text {
   return texts[refusal];
 }
 
-/** Each request may cost one to the provider. */
+/** Each request may cause one to the provider. */
 const REQUESTS_PER_MINUTE = 30;
 
 /**
- * Leads to the provider and back. The way there is a page that the browser leaves by itself, not a redirect: browsers apply the
- * page's `form-action` to every redirect after a form, and only the provider knows where it redirects to.
+ * Leads to the provider and back. The browser is sent there by a page with a Refresh header, not by a redirect: browsers apply
+ * the page's `form-action` to every redirect after a form, and only the provider knows where it redirects to.
  */
 @Controller('auth/single-sign-on')
 @Documented(SINGLE_SIGN_ON_DOCS)

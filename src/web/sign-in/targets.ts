@@ -14,9 +14,9 @@ export const PATHS: Readonly<Record<Kind, string>> = {
 
 /** The verified recipient of a one-time token. */
 export interface Target {
-  /** What the page shows: the app's scheme, or the website's host. */
+  /** The name that the page shows: the app's scheme, or the website's host. */
   readonly name: string;
-  /** Where the token goes; the token and `client_state` are added to the query. */
+  /** The address that receives the token; the token and `client_state` are added to the query. */
   readonly address: string;
   readonly clientState: string;
   /** Hidden fields of the page's forms, checked again when a form is posted. */

@@ -6,7 +6,7 @@ import { HOSTILE_HEADERS, HOSTILE_PARTS, HOSTILE_TYPES, METHODS, STRAY_HEADERS }
 
 type Fault = (draft: Draft, operation: NamedOperation, lane: Lane, values: Values) => void;
 
-/** Puts one fault into a request. */
+/** Adds one fault to a request. */
 export function spoil(draft: Draft, operation: NamedOperation, lane: Lane, values: Values): void {
   const faults: Fault[] = [ofAddress, ofQuery, ofHeader, ofHeader];
   if (draft.body.length > 0) faults.push(ofBody, ofBody, ofBody, ofBody);
@@ -36,7 +36,7 @@ const ofAddress: Fault = (draft, { path }, lane, values) => {
   const parts = draft.path.split('/');
   parts[at] = part;
   draft.path = parts.join('/');
-  draft.isOnRoute &&= isForeign; // the others may be those of no route, or of another one
+  draft.isOnRoute &&= isForeign; // other addresses may belong to no route, or to another one
 };
 
 const ofQuery: Fault = (draft, { operation }, lane, values) => {
@@ -77,7 +77,7 @@ const ofBody: Fault = (draft, { operation }, lane, values) => {
   try {
     value = JSON.parse(draft.body.toString());
   } catch {
-    return; // it is broken already
+    return; // already invalid
   }
   const places = placesIn(value);
   const [holder, key] = places.length > 0 ? values.pick(places) : [];
@@ -108,7 +108,7 @@ function brokenBytes(body: Buffer, values: Values): Buffer {
 
 type Place = readonly [Record<string, unknown>, string];
 
-/** Everything in a value that something else can be put into the place of; not all of what is long. */
+/** Places in a value that can be replaced; only some of a long value. */
 function placesIn(value: unknown): Place[] {
   if (typeof value !== 'object' || value === null) return [];
   const holder = value as Record<string, unknown>;

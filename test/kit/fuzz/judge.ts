@@ -1,9 +1,9 @@
 import type { FuzzRequest } from './request.js';
 import { curlOf, type FuzzAnswer } from './wire.js';
 
-/** What any request may meet, beside what its operation says; docs/openapi.json says so once. */
+/** Statuses that any request can get in addition to those of its operation; docs/openapi.json lists them once. */
 const OF_TRANSPORT = new Set([408, 414, 415, 417, 431]);
-/** No payment provider and no Web Push is configured. */
+/** Neither a payment provider nor Web Push is configured. */
 const UNCONFIGURED = new Set([
   'subscription.getPortalUrl',
   'subscription.createCheckoutUrl',
@@ -11,7 +11,7 @@ const UNCONFIGURED = new Set([
   'devices.getVapidPublicKey',
   'devices.subscribe',
 ]);
-/** What is wrong with an answer, whatever was asked; undefined when nothing is. */
+/** What is wrong with an answer, whatever the request; undefined if nothing is. */
 export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer): string | undefined {
   const { operation, path } = fuzz.operation;
   if (status === 0) return `no answer: ${body}`;
@@ -29,7 +29,7 @@ export function faultOf(fuzz: FuzzRequest, { status, headers, body }: FuzzAnswer
     : `an error that is not flat: ${type} ${body.slice(0, 300)}`;
 }
 
-/** Anything that is not HTTP, or names no host, is refused before it is routed. */
+/** Malformed HTTP, or a request without a host, is refused before routing. */
 const isUnreadable = (status: number, body: string): boolean =>
   status === 400 &&
   /^\{"error":"(?:bad request|a Host header is required|the query is not UTF-8)"\}$|400: the query is not UTF-8\./.test(
@@ -45,12 +45,12 @@ function isFlatError(body: string, status: number, path: string): boolean {
   }
   if (typeof value !== 'object' || value === null) return false;
   const { error, message, ...fields } = value as Record<string, unknown>;
-  const text = error ?? (path.startsWith('/api/auth/') ? message : undefined); // the identity handler's own word
+  const text = error ?? (path.startsWith('/api/auth/') ? message : undefined); // field of the identity handler
   const isFlat = Object.values(fields).every((field) => typeof field !== 'object' || field === null);
   return typeof text === 'string' && text !== '' && (isFlat || status === 507);
 }
 
-/** How often each operation has answered what. */
+/** Counts the answers per operation and status. */
 export class Tally {
   private readonly counts = new Map<string, Map<number, number>>();
   total = 0;
@@ -61,7 +61,7 @@ export class Tally {
     this.total++;
   }
 
-  /** Of all requests those that came past access and validation: accepted, or refused for what the database says. */
+  /** Number of requests that passed access checks and validation: accepted, or refused because of the database's state. */
   get reached(): { accepted: number; decided: number } {
     const count = (is: (status: number) => boolean): number =>
       [...this.counts.values()]
@@ -89,7 +89,7 @@ export class Tally {
   }
 }
 
-/** For reproducing it. */
+/** Describes how to reproduce it. */
 export function report(
   fuzz: FuzzRequest,
   answer: FuzzAnswer,

@@ -15,7 +15,7 @@ interface Harvest {
   readonly versions?: readonly { readonly id?: string; readonly versionId?: string }[];
 }
 
-/** What an operation has created, and the name by which requests can refer to it. */
+/** The objects that an operation has created, and the parameter by which requests can refer to them. */
 const HARVESTS: Readonly<Record<string, (answer: Harvest) => [string, readonly unknown[]]>> = {
   'versions.list': ({ versions = [] }) => ['vid', versions.map(({ id }) => id)],
   'automation.getHistory': ({ versions = [] }) => ['versionId', versions.map(({ versionId }) => versionId)],
@@ -29,12 +29,12 @@ const SIGNS_OUT = new Set(['AccountPage.signOut', 'identity.signOut']);
 const ENDS_ALL = new Set(['workspaces.delete', 'auth.deleteMe']);
 
 /**
- * One after the other: the requests of a lane, with a user whose things they aim at. Lanes run at once and share nothing,
- * so what happens in one depends on its seed alone.
+ * Sends its requests one at a time, as a user with objects for them. Lanes run concurrently and share nothing, so the
+ * events in one depend only on its seed.
  */
 export class Lane {
   private pools: Things = new Map();
-  /** Signed in: for pages, and for what only a cookie opens. */
+  /** A signed-in browser: for pages, and for routes that require a cookie. */
   browser: Sender;
   private senders: Sender[] = [];
   private user: TestUser;
@@ -48,7 +48,7 @@ export class Lane {
     private readonly bystanders: ReadonlyMap<string, readonly unknown[]>,
   ) {}
 
-  /** @param bystanders ids of somebody else, under the names of parameters */
+  /** @param bystanders ids of another user, by parameter */
   static async open(
     service: TestService,
     name: string,
@@ -59,7 +59,7 @@ export class Lane {
     return lane;
   }
 
-  /** The owner's first, as most requests are to get somewhere. */
+  /** The owner comes first, because most requests should succeed. */
   get owner(): Sender {
     return this.senders[0]!;
   }
@@ -76,7 +76,7 @@ export class Lane {
     return this.bystanders.get(name) ?? [];
   }
 
-  /** What requests can refer to from now on, and what is gone. */
+  /** Updates the objects that requests can refer to. */
   async learn(
     { operation: { operationId } }: NamedOperation,
     sender: Sender,
@@ -100,7 +100,7 @@ export class Lane {
     this.pools.set(name, [...known, ...fresh].slice(-KEPT));
   }
 
-  /** A user with one of everything. */
+  /** Creates a user with one object of each kind. */
   private async settle(): Promise<void> {
     this.user = await this.service.user(this.name);
     const workspace = await this.user.workspace();
@@ -123,7 +123,7 @@ export class Lane {
     this.pools.set('form', [...forms.keys()]);
   }
 
-  /** A JWT lives for 15 minutes. */
+  /** A JWT is valid for 15 minutes. */
   private async renew(): Promise<void> {
     const { token } = await TestUser.logIn(this.service.url, this.name);
     this.senders[0] = bearer('owner', token, true);

@@ -8,7 +8,7 @@ import type { Sender } from './senders.js';
 import { jsonOf, textOf, type Values, wellFormed } from './values.js';
 import { FORM_FIELDS } from './words.js';
 
-/** A request as it goes over the wire. */
+/** A request as it is sent. */
 export interface FuzzRequest {
   readonly operation: NamedOperation;
   readonly sender: Sender;
@@ -16,14 +16,14 @@ export interface FuzzRequest {
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Buffer;
-  /** Whether the address is still that of the operation, so that its documented answers are the only ones. */
+  /** Whether the address still belongs to the operation, so that only its documented answers are valid. */
   readonly isOnRoute: boolean;
 }
 
-/** One that is still being made. */
+/** A request under construction. */
 export interface Draft {
   method: string;
-  /** Parts of the path between its slashes, as they are sent. */
+  /** The path as it is sent, with encoded segments. */
   path: string;
   query: [string, string][];
   headers: [string, string][];
@@ -65,7 +65,7 @@ function inOrder(named: NamedOperation, lane: Lane, values: Values): Draft {
     name,
     encodeURIComponent(wellFormed(value)),
   ]);
-  // Names the workspace of an asset, which either of the two may.
+  // The query or a header must name the workspace of an asset; see below.
   const headers = of('header');
   if (operation.security.some((one) => 'keySession' in one))
     headers.push(['X-Key-Session', textOf(values.valid({ type: 'string' }, 'X-Key-Session'))]);
@@ -85,7 +85,7 @@ function inOrder(named: NamedOperation, lane: Lane, values: Values): Draft {
   };
 }
 
-/** Slashes of a note's path stay. */
+/** Encodes a segment; a note's path keeps its slashes. */
 function encodedPart(name: string, value: string): string {
   const parts = name === 'path' ? value.split('/') : [value];
   return parts.map((part) => encodeURIComponent(wellFormed(part)) || '-').join('/');
@@ -116,13 +116,13 @@ function bodyOf({ operation }: NamedOperation, lane: Lane, values: Values): { ty
   };
 }
 
-/** From the generator, and of a few kinds, so that contents come again. */
+/** Deterministic, with few variants, so that contents repeat. */
 function bytes(values: Values): Buffer {
   const size = values.chance(0.02) ? 70_000 : values.pick([0, 1, 16, 100, 3000]);
   return Buffer.alloc(size, String(values.below(5)));
 }
 
-/** A sequence of items to be uploaded, one in four of which has a value that is none. */
+/** A sequence of items to upload; one in four has an invalid value. */
 function batch(lane: Lane, values: Values): Buffer {
   const items = Array.from({ length: 1 + values.below(5) }, () => {
     const content = bytes(values);

@@ -7,10 +7,10 @@ import type { Things } from './things.js';
 
 const PASSWORD = 'correct horse battery staple';
 
-/** Who sends a request: the headers that say so. */
+/** The sender of a request, with the headers that identify it. */
 export interface Sender {
   readonly name: string;
-  /** Whether what is aimed at is theirs, and they may do all of it. */
+  /** Whether the sender owns the target and may do everything with it. */
   readonly isOwner: boolean;
   readonly headers: readonly (readonly [string, string])[];
 }
@@ -21,7 +21,7 @@ export const bearer = (name: string, token: string, isOwner = false): Sender => 
   headers: [['Authorization', `Bearer ${token}`]],
 });
 
-/** The owner with a JWT is the first of them; there is no browser among them. */
+/** The first sender is the owner with a JWT; none is a browser. */
 export async function sendersOf(
   service: TestService,
   name: string,
@@ -53,7 +53,7 @@ export async function sendersOf(
   ];
 }
 
-/** Somebody new in a browser, and what the forms of their pages hold. */
+/** A new user in a browser, with the values in the forms of its pages. */
 export async function browserOf(
   service: TestService,
   name: string,

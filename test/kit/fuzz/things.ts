@@ -6,10 +6,10 @@ import { sha256, type TestWorkspace } from '../workspace.js';
 
 export const CALLBACK = 'https://editor.example.org/callback';
 
-/** What requests can aim at, by the names under which they speak of it; a group of operations before a name is for it alone. */
+/** Objects for requests to refer to, by parameter; a name after a group of operations is only for that group. */
 export type Things = Map<string, readonly unknown[]>;
 
-/** Makes one of everything in an empty workspace. */
+/** Creates one object of each kind in an empty workspace. */
 export async function furnished(workspace: TestWorkspace, vault: TestVault): Promise<Things> {
   const { user, id } = workspace;
   const paths = ['YQ', 'Yg', 'Yw', 'ZA==', 'e'.repeat(4096)];

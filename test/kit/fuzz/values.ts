@@ -2,12 +2,12 @@ import type { ApiDocument, Schema } from '../../../src/platform/api-docs/index.j
 import { FORMATS, ODD_NUMBERS, ODD_TEXTS, RAW_JSON } from './words.js';
 import type { Random } from '../random.js';
 
-/** What is known to be there, by the name under which requests speak of it. */
+/** Existing objects, by the parameter that refers to them. */
 export type Known = (name: string) => readonly unknown[];
 
 const MARK = '\u0001raw\u0001';
 
-/** Values for a schema, of one generator. */
+/** Generates values for schemas from one random generator. */
 export class Values {
   constructor(
     private readonly random: Random,
@@ -27,7 +27,7 @@ export class Values {
     return this.random.below(n);
   }
 
-  /** One that the schema takes, as far as it says. @param name of the property or parameter */
+  /** A value that the schema accepts, as far as it says. @param name of the property or parameter */
   valid(schema: Schema, name = ''): unknown {
     const known = this.known(name);
     if (known.length > 0 && this.chance(0.9)) return this.pick(known);
@@ -54,7 +54,7 @@ export class Values {
     }
   }
 
-  /** What no schema asks for. */
+  /** A value that no schema allows. */
   hostile(): unknown {
     const make = this.pick<() => unknown>([
       () => this.pick([null, true, false, 0, -1, 1.5, -0.1, 1e308, 2 ** 53, '', 'NaN', '0', 'null']),
@@ -120,19 +120,19 @@ export class Values {
   }
 }
 
-/** As JSON, with what JSON.stringify would not write. */
+/** JSON, including values that JSON.stringify cannot write. */
 export function jsonOf(value: unknown): string {
   const text = JSON.stringify(value);
   return text.replace(/"\\u0001raw\\u0001(\d+)"/g, (_, index: string) => RAW_JSON[Number(index)] ?? '');
 }
 
-/** As a header or a part of an address has it. */
+/** The value in a header or an address. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value.replaceAll(MARK, '');
   return value === undefined ? '' : JSON.stringify(value).slice(0, 2000);
 }
 
-/** Without halves of surrogate pairs, which an address cannot hold. */
+/** Without unpaired surrogates, which a URL cannot contain. */
 export const wellFormed = (text: string): string => text.replace(/\p{Cs}/gu, '\ufffd');
 
 function nested(depth: number, isArray: boolean): unknown {

@@ -5,13 +5,13 @@ import type { FuzzRequest } from './request.js';
 const ANSWER_WITHIN_MS = 180_000;
 
 export interface FuzzAnswer {
-  /** 0: none came. */
+  /** 0 when there was no answer. */
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: string;
 }
 
-/** Sends requests as they are, also those that no client would let through. */
+/** Sends requests exactly as they are, including those that an HTTP client would refuse. */
 export class Wire {
   private readonly agent = new Agent({ keepAlive: true });
 
@@ -60,7 +60,7 @@ export class Wire {
   }
 }
 
-/** Whether a client would send it; all else goes over a connection of its own. */
+/** Whether an HTTP client would send it; others use a raw connection. */
 const isFit = ({ path, headers }: FuzzRequest): boolean =>
   /^[\x21-\x7e]+$/.test(path) && headers.every(([, value]) => /^[\t\x20-\x7e\x80-\xff]*$/.test(value));
 
@@ -70,7 +70,7 @@ async function collect(answer: IncomingMessage): Promise<FuzzAnswer> {
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks).toString() };
 }
 
-/** As a shell takes it. */
+/** A shell command that repeats a request. */
 export function curlOf({ method, path, headers, body }: FuzzRequest, url: string): string {
   const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = headers.map(

@@ -1,7 +1,6 @@
-/** Text at its spaces. */
 const words = (text: string): string[] => text.split(' ');
 
-/** Text that is valid somewhere, though unexpected. */
+/** Unexpected text that is valid in some places. */
 // prettier-ignore
 export const ODD_TEXTS: readonly string[] = [
   'a', '0', '-', '_', '~', 'A'.repeat(22), 'AA==', 'b64_-',
@@ -17,7 +16,7 @@ export const ODD_TEXTS: readonly string[] = [
 const LARGE = [2 ** 31 - 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER];
 export const ODD_NUMBERS: readonly number[] = [0, 1, 2, 9, 10, 100, 1000, ...LARGE];
 
-/** By the format that a schema names. */
+/** Texts per format of a schema. */
 export const FORMATS: Readonly<Record<string, readonly string[]>> = {
   uuid: [
     '00000000-0000-0000-0000-000000000000',
@@ -31,7 +30,7 @@ export const FORMATS: Readonly<Record<string, readonly string[]>> = {
   'date-time': words('2099-01-01T00:00:00.000Z 9999-12-31T23:59:59.999Z'),
 };
 
-/** What JSON has no JavaScript value for, or another one. */
+/** JSON that has no, or another, JavaScript value. */
 export const RAW_JSON: readonly string[] = [
   ...words("1e400 -1e400 -0 01 0x10 NaN Infinity undefined 'a' 9007199254740993 1e-400"),
   ...words('{"__proto__":{"admin":true}} {"constructor":{"prototype":{"admin":true}}} {"a":1,"a":2}'),
@@ -41,7 +40,7 @@ export const RAW_JSON: readonly string[] = [
   '',
 ];
 
-/** A part of an address between two slashes, or a value in its query. */
+/** A segment of a path, or a value in a query. */
 // prettier-ignore
 export const HOSTILE_PARTS: readonly string[] = [
   ...words('%00 % %zz %ff %c0%ae %2e%2e .. . %2f %252f'),
@@ -61,7 +60,7 @@ export const HOSTILE_HEADERS: readonly string[] = [
   'chunked, gzip', 'text/html;q=nonsense', '%00', '{}', 'null', '-1', '[object Object]',
 ];
 
-/** Headers that no operation asks for, and some that only others do. */
+/** Headers that no operation expects, and some that only others do. */
 export const STRAY_HEADERS: readonly string[] = [
   ...words('Accept Accept-Encoding Accept-Language Content-Encoding Content-Language Cookie Origin Referer'),
   ...words(

@@ -1,4 +1,4 @@
-// TypeScript files of this project run as they are, also where an import names what is built of them.
+// Runs this project's TypeScript files directly, also when an import names their build output.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,8 @@
-// Runs a test file as a module of the worker's process, like any other: docs/adr/0026-run-the-service-from-a-bundle.md.
-// What it imports is there for all files of the worker, and stays as they leave it: a test puts back what it changes.
-// Mocks and `process.env` are put back for it. A module of the kit must ask for `describe`, `expect` and `jest` when it is
-// called, not keep them. What acts on jest's own runtime has no effect: coverage, fake timers, mocks of modules,
-// `--watch`, `resetMocks` and its like.
+// Runs a test file as an ordinary module of the worker's process: docs/adr/0026-run-the-service-from-a-bundle.md. All test
+// files of a worker share the modules that they import, in the state that earlier files leave, so a test must restore what
+// it changes. Mocks and `process.env` are restored automatically. A module of the kit must read `describe`, `expect` and
+// `jest` when it is called, not when it is loaded. Features that act on jest's own runtime have no effect: coverage, fake
+// timers, module mocks, `--watch`, `resetMocks` and the like.
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { createRequire, register } = require('node:module');
 const { pathToFileURL } = require('node:url');
@@ -14,7 +14,7 @@ register('./hooks.mjs', pathToFileURL(__filename));
 const sourceMaps = new SourceMaps();
 let files = 0;
 
-/** Those that are in use. Every promise of Node.js 20 pays for each that ever was, and jest makes one for each file. */
+/** Storages in use. In Node.js 20, each one ever used slows down every promise, and jest creates one per file. */
 const usedStorages = new Set();
 for (const name of ['run', 'enterWith']) {
   const original = AsyncLocalStorage.prototype[name];
@@ -24,7 +24,7 @@ for (const name of ['run', 'enterWith']) {
   };
 }
 
-/** What jest-circus listens for while a file runs, and does not let go of when the file could not be loaded. */
+/** Events that jest-circus listens for while a file runs, and keeps listening for if the file could not be loaded. */
 const ERRORS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
 
 module.exports = class PlainRuntime extends JestRuntime {
@@ -41,19 +41,19 @@ module.exports = class PlainRuntime extends JestRuntime {
       name === 'run_finish' && this.#finish(state.unhandledErrors);
   }
 
-  /** Jest's own: what declares and runs tests, with the state of one test file. */
+  /** Jest's own modules, which declare and run tests and have the state of one test file. */
   requireInternalModule(path) {
     delete require.cache[path];
-    delete globalThis[Symbol.for('EVENT_HANDLERS')]; // those of the file before would get its errors, and know of no test
-    return createRequire(__filename)(path); // `require` would keep what it has loaded before as its children
+    delete globalThis[Symbol.for('EVENT_HANDLERS')]; // the previous file's handlers would get the errors, without a test to blame
+    return createRequire(__filename)(path); // `require` would retain earlier ones as its children
   }
 
-  /** What tests see of jest. Its mocks are all there is of the `jest` object. */
+  /** The globals of tests. `jest` has only mocks. */
   setGlobalsForRuntime(globals) {
     const jest = new ModuleMocker(globalThis);
     const whenFileIsOver = (work) => void this.#whenOver.push(work);
     Object.assign(globalThis, globals, { jest, console: this.#consoleOfTests, whenFileIsOver });
-    Error.stackTraceLimit = 30; // the runner asks for 100, and each error of the service would pay for them
+    Error.stackTraceLimit = 30; // the runner sets 100, which slows down every error of the service
   }
 
   unstable_shouldLoadAsEsm() {
@@ -61,7 +61,7 @@ module.exports = class PlainRuntime extends JestRuntime {
   }
 
   async unstable_importModule(path) {
-    await import(`${pathToFileURL(path)}?file=${++files}`); // a file that runs again runs anew
+    await import(`${pathToFileURL(path)}?file=${++files}`); // a file that runs again is loaded again
   }
 
   getSourceMaps() {
@@ -87,7 +87,7 @@ module.exports = class PlainRuntime extends JestRuntime {
   }
 
   #putBack() {
-    globalThis.console = this.#console; // the tests' own lets nobody print when they are over
+    globalThis.console = this.#console; // the tests' console does not print after they are over
     for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
     Object.assign(process.env, this.#env);
     for (const [event, those] of this.#listeners) {

@@ -10,7 +10,7 @@ const isTypeScript = (path) => /\.tsx?$/.test(path);
 /** @returns the code and the source map of the text of a TypeScript file */
 const transpiled = (path, text) => transformSync(text, swcOptions(path));
 
-/** Which file has the source map of a file that an error's stack names; made when it is first asked for. */
+/** Maps a file in a stack trace to the file with its source map, which is created on first use. */
 class SourceMaps extends Map {
   #directory;
 

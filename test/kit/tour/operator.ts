@@ -19,7 +19,7 @@ export class OperatorTour {
     this.person = `mary@${domain}`;
   }
 
-  /** The admin command says who may administer; the second factor is set up on the account page. */
+  /** The admin command grants the rights; the second factor is set up on the account page. */
   async becomeAdministrator(): Promise<void> {
     const { stage, walk, email } = this;
     await stage.createAccount(email, 'Olive Operator');
@@ -36,7 +36,7 @@ export class OperatorTour {
     await walk.see('You are an administrator');
   }
 
-  /** @returns the link */
+  /** @returns the link of the invitation */
   async invite(address: string): Promise<string> {
     const { walk } = this;
     await walk.open('/admin/invitations');
@@ -57,7 +57,6 @@ export class OperatorTour {
     await walk.see('There is none.');
   }
 
-  /** Finds an account. */
   async find(): Promise<void> {
     const { stage, walk, person } = this;
     for (const name of ['Emmy Noether', 'Grace Hopper', 'Mary Somerville']) {
@@ -123,7 +122,7 @@ export class OperatorTour {
     await walk.look('admin-audit');
   }
 
-  /** Health, jobs, doctor, and the kill switch there and back. */
+  /** Health, jobs, doctor, and the kill switch on and off. */
   async operate(): Promise<void> {
     const { stage, walk } = this;
     await walk.follow('Service');

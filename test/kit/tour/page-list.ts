@@ -1,18 +1,18 @@
 /** A page in one of its states. */
 export interface ListedPage {
-  /** The route that answers with it; mails have none. */
+  /** The route that serves it; mails have none. */
   readonly route?: string;
-  /** Of which there are pictures; all have one that is wide and light. */
+  /** Further pictures; every page has a wide and light one. */
   readonly pictures?: readonly Picture[];
 }
 
-/** A window and a colour scheme, beside wide and light. */
+/** Window and colour scheme of a further picture. */
 export type Picture = 'phone' | 'dark' | 'phone-dark';
 
 const of = (route: string, ...pictures: Picture[]): ListedPage => ({ route, pictures });
 const mail: ListedPage = {};
 
-/** What somebody sees who has an account, from the invitation to its deletion. */
+/** Pages for a user with an account, from the invitation to its deletion. */
 export const PERSON = {
   invitation: of('GET /account/invitation', 'phone'),
   'sign-up': of('GET /account'),
@@ -58,14 +58,14 @@ export const PERSON = {
   'account-deleted': of('POST /account/delete'),
 } as const satisfies Record<string, ListedPage>;
 
-/** What a browser with passkeys shows beside that. */
+/** Additional pages in a browser with passkeys. */
 export const PASSKEYS = {
   'passkey-form': of('GET /account', 'phone'),
   passkey: of('GET /account'),
   'passkey-sign-in': of('GET /account', 'phone'),
 } as const satisfies Record<string, ListedPage>;
 
-/** What an operator sees. */
+/** Pages for an operator. */
 export const OPERATOR = {
   'admin-accounts': of('GET /admin', 'phone', 'dark'),
   'admin-account': of('GET /admin/accounts/{userId}', 'phone'),
@@ -83,7 +83,7 @@ export const OPERATOR = {
   'admin-confirm': of('GET /admin'),
 } as const satisfies Record<string, ListedPage>;
 
-/** What everybody sees. */
+/** Public pages. */
 export const VISITOR = {
   home: of('GET /', 'phone', 'dark'),
   readme: of('GET /readme'),
@@ -96,7 +96,7 @@ export const VISITOR = {
   'error-503': of('GET /account'),
 } as const satisfies Record<string, ListedPage>;
 
-/** What a service with a provider shows. */
+/** Pages of a service with a provider for single sign-on. */
 export const SINGLE_SIGN_ON = {
   'single-sign-on': of('GET /account', 'phone'),
   'single-sign-on-leaving': of('POST /auth/single-sign-on'),
@@ -105,7 +105,7 @@ export const SINGLE_SIGN_ON = {
   'single-sign-on-account': of('GET /account'),
 } as const satisfies Record<string, ListedPage>;
 
-/** Every page of the service, in the states that look different. */
+/** Every page of the service, in all states that look different. */
 export const PAGES = { ...PERSON, ...PASSKEYS, ...OPERATOR, ...VISITOR, ...SINGLE_SIGN_ON };
 
 export type PageName = keyof typeof PAGES;

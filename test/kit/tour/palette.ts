@@ -4,8 +4,8 @@ const SIGNATURE = 8;
 const MOST_COLOURS = 256;
 
 /**
- * The same picture with at most 256 colours, a quarter of the bytes. Similar colours become one, coarser until they are few
- * enough. @param png from Chromium: 8 bits a channel, with or without alpha, not interlaced
+ * Reduces a picture to at most 256 colours, a quarter of the bytes. Merges similar colours, more coarsely until they are
+ * few enough. @param png from Chromium: 8 bits per channel, with or without alpha, not interlaced
  */
 export function asPalette(png: Buffer): Buffer {
   const { width, height, pixels } = pixelsOf(png);
@@ -46,7 +46,7 @@ function* chunksOf(png: Buffer): Generator<[string, Buffer]> {
   }
 }
 
-/** Undoes the filter of a line, see section 9 of the PNG specification. */
+/** Undoes the filter of a line; see section 9 of the PNG specification. */
 function unfilter(filter: number, line: Uint8Array, above: Uint8Array, channels: number): void {
   for (let at = 0; at < line.length; at++) {
     const left = line[at - channels] ?? 0;
@@ -62,7 +62,7 @@ function paeth(left: number, up: number, corner: number): number {
   return b <= c ? up : corner;
 }
 
-/** The pixels as places in the palette. Of the colours that are the same in so many bits, the most frequent one is kept. */
+/** The pixels as palette indexes. Of the colours with equal high `bits`, the most frequent one is kept. */
 function indexed(pixels: Uint32Array, bits: number): { indices: Uint8Array; palette: number[] } | undefined {
   const mask = ((0xff << (8 - bits)) & 0xff) * 0x010101;
   const frequencies = new Map<number, number>();
@@ -83,7 +83,7 @@ function encoded(width: number, height: number, indices: Uint8Array, palette: nu
   header.writeUInt32BE(height, 4);
   header.set([8, 3], 8); // eight bits, palette
   const colours = Buffer.from(palette.flatMap((rgb) => [rgb >> 16, (rgb >> 8) & 0xff, rgb & 0xff]));
-  const lines = Buffer.alloc((width + 1) * height); // each begins with its filter: none
+  const lines = Buffer.alloc((width + 1) * height); // each begins with filter type 0, none
   for (let y = 0; y < height; y++)
     lines.set(indices.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   const parts = [

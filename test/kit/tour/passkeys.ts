@@ -1,7 +1,7 @@
 import type { Stage } from './stage.js';
 import type { Walk } from './walk.js';
 
-/** Adds a passkey, with Chromium's own virtual authenticator, and signs in with it. */
+/** Adds a passkey with Chromium's virtual authenticator, and signs in with it. */
 export async function usePasskeys(stage: Stage, walk: Walk): Promise<void> {
   const session = await walk.page.context().newCDPSession(walk.page);
   await session.send('WebAuthn.enable');

@@ -12,7 +12,7 @@ export const WEB = `/auth/web-handoff?${STATE}&return_to=${encodeURIComponent(ED
 const NEW_PASSWORD = 'a staple for the horse battery';
 const LAST_PASSWORD = 'no more staples in this battery';
 
-/** Somebody with an account, from the mail with the invitation to the deletion of the account. */
+/** A user with an account, from the mail with the invitation to the deletion of the account. */
 export class PersonTour {
   private email: string;
   private password = PASSWORD;
@@ -28,7 +28,7 @@ export class PersonTour {
     this.email = `ada@${domain}`;
   }
 
-  /** @param link that an administrator has sent */
+  /** @param link from an administrator */
   async acceptInvitation(link: string): Promise<void> {
     const { walk } = this;
     await walk.open(link);
@@ -93,7 +93,7 @@ export class PersonTour {
     await walk.signOut();
   }
 
-  /** Signs in an app, and then a web editor, in which the browser is signed in already. */
+  /** Signs in an app, and then a web editor, in a browser that is already signed in. */
   async signInApps(): Promise<void> {
     const { walk, email } = this;
     await walk.open(DESKTOP);
@@ -118,7 +118,7 @@ export class PersonTour {
     await arrived;
   }
 
-  /** What the apps then keep here. */
+  /** Creates the data that the apps store. */
   async useApps(): Promise<void> {
     const { stage, walk } = this;
     // Signs in directly, because dev-login refuses accounts with a second factor.
@@ -149,7 +149,7 @@ export class PersonTour {
     await walk.signOut();
   }
 
-  /** Signs in without the phone, and makes new backup codes with another one of the old. */
+  /** Signs in without the phone, and uses another backup code to create new ones. */
   async losePhone(): Promise<void> {
     const { walk } = this;
     await walk.signIn(this.email);
@@ -211,7 +211,7 @@ export class PersonTour {
     await walk.follow('Go to your account');
   }
 
-  /** By the link at the end of a mail about the trial. */
+  /** Uses the link at the end of a mail about the trial. */
   async turnMailsOff(): Promise<void> {
     const { walk } = this;
     await walk.open(await this.stage.unsubscribeLink(this.email));
@@ -237,7 +237,7 @@ export class PersonTour {
     this.password = LAST_PASSWORD;
   }
 
-  /** A token that may do everything needs the password, once the sign-in is more than ten minutes old. */
+  /** A token with full access requires the password if the sign-in is more than ten minutes old. */
   async mintToken(): Promise<void> {
     const { stage, walk } = this;
     stage.service.clock.advance(11 * 60_000);
@@ -256,7 +256,7 @@ export class PersonTour {
     await walk.page.getByRole('button', { name: 'Revoke Reading robot' }).waitFor({ state: 'detached' });
   }
 
-  /** From here on the password is not asked for: it was given for the token. */
+  /** Needs no password, because it was just given for the token. */
   async deleteWorkspace(): Promise<void> {
     const { walk } = this;
     const form = 'Delete Old drafts';
@@ -305,7 +305,7 @@ export class PersonTour {
     await this.walk.see('Plan and storage');
   }
 
-  /** Each code works once, so the clock moves on to the next. */
+  /** Each code works once, so the clock is advanced to the next. */
   private async enterCode(): Promise<void> {
     this.stage.service.clock.advance(STEP_MS);
     await this.walk.fill('Enter the code', { 'Code from your authenticator app': this.code() });

@@ -2,14 +2,14 @@ import { writeFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { asPalette } from './palette.js';
 
-/** Takes a picture of the whole page, in which nothing changes from run to run but the page itself. */
+/** Takes a picture of the whole page, with everything masked that differs between runs. */
 export async function savePicture(page: Page, path: string): Promise<void> {
   await page.evaluate(steady);
   const png = await page.screenshot({ fullPage: true, animations: 'disabled', caret: 'hide' });
   await writeFile(path, asPalette(png));
 }
 
-/** Replaces what is different in each run: times, secrets, numbers of requests, ports. Runs in the page. */
+/** Replaces what differs in each run: times, secrets, numbers of requests, ports. Runs in the page. */
 function steady(): void {
   for (const time of document.querySelectorAll('time'))
     time.textContent = time.dataset.today ? '09:03' : '2 Mar 2026, 09:00';

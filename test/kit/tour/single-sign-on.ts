@@ -11,7 +11,7 @@ export async function signInThroughProvider(stage: Stage, walk: Walk): Promise<v
   await walk.open('/account');
   await walk.look('single-sign-on');
 
-  // The provider answers with nothing at first: the page that leads to it stays.
+  // The provider first answers with 204, so that the page that leads to it stays.
   await walk.page.route(`${provider.url}/**`, (route) => route.fulfill({ status: 204 }));
   await walk.press('Continue with Our Login');
   await walk.see('You sign in at');

@@ -15,7 +15,7 @@ import { PASSWORD, Walk } from './walk.js';
 const HOST = 'sync.example.org';
 const URL_OF_SERVICE = `http://${HOST}`;
 
-/** The web editor that people are signed in to. Nothing answers there. */
+/** The web editor that people are signed in to. No server listens there. */
 export const EDITOR = 'https://editor.example.org/auth/callback';
 
 const REQUESTS_PER_MINUTE = 100_000;
@@ -26,7 +26,7 @@ interface StageOptions {
   readonly requestsPerMinute?: number;
 }
 
-/** A service with everything around it: mail server, payment provider, perhaps an OpenID Connect provider, a browser. */
+/** A service with its environment: mail server, payment provider, optionally an OpenID Connect provider, and a browser. */
 export class Stage {
   private constructor(
     readonly service: TestService,
@@ -71,7 +71,7 @@ export class Stage {
     await this.smtp.goAway();
   }
 
-  /** Somebody at a browser of their own. */
+  /** Opens a separate browser session. */
   async walk(hasScript = true, options: BrowserContextOptions = {}): Promise<Walk> {
     const look = { locale: 'en-GB', timezoneId: 'UTC', colorScheme: 'light' } as const;
     const context = await this.browser.newContext({
@@ -83,7 +83,7 @@ export class Stage {
     return new Walk(await pageOf(context), { hasScript });
   }
 
-  /** The last of so many mails about this to an address, once it is there. */
+  /** The last of `count` mails with this subject to an address; waits for it. */
   async mailTo(address: string, subject: string, count = 1): Promise<ReceivedMail> {
     const found = (): ReceivedMail[] =>
       this.smtp.to(address).filter(({ headers }) => headers.subject?.includes(subject));
@@ -91,12 +91,12 @@ export class Stage {
     return found().at(-1)!;
   }
 
-  /** What the admin command `user create` does, with a hash that costs less. The address counts as confirmed. */
+  /** Does the same as the admin command `user create`, with a cheaper hash. The address counts as confirmed. */
   async createAccount(email: string, name: string): Promise<void> {
     await this.service.app.get(Users).create(email, name, PASSWORD);
   }
 
-  /** The link with which the user turns off mails about the trial. */
+  /** The link that turns off mails about the trial. */
   async unsubscribeLink(email: string): Promise<string> {
     const [user] = await this.service.database.query<{ id: string }>(
       'SELECT id FROM users WHERE email = $1',
@@ -105,7 +105,7 @@ export class Stage {
     return this.service.app.get(UnsubscribeLinks).linkFor({ userId: user!.id, notice: 'trial-ends' });
   }
 
-  /** The admin command, as an operator runs it. */
+  /** Runs the admin command like an operator. */
   async admin(...args: string[]): Promise<void> {
     const { database, dataDir } = this.service;
     await adminReport({ DATABASE_URL: database.url, DATA_DIR: dataDir }, ...args);
@@ -113,7 +113,7 @@ export class Stage {
   }
 }
 
-/** The only link in a mail that leads to the service with a token. */
+/** The only link to the service in a mail. */
 export function linkIn({ text }: ReceivedMail): string {
   const [link] = /http:\/\/sync\.example\.org\/\S+/.exec(text) ?? [];
   if (link === undefined) throw new Error(`no link in: ${text}`);

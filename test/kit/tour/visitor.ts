@@ -2,7 +2,7 @@ import supertest from 'supertest';
 import type { Stage } from './stage.js';
 import type { Walk } from './walk.js';
 
-/** Somebody without an account: the public pages, and everything that can go wrong. */
+/** A visitor without an account: the public pages, and all errors. */
 export class VisitorTour {
   constructor(
     private readonly stage: Stage,
@@ -50,8 +50,8 @@ export class VisitorTour {
   /** The last tour of a service with a low limit. */
   async askTooOften(): Promise<void> {
     const { stage, walk } = this;
-    stage.service.clock.stopAt(stage.service.clock.now()); // the minute does not end while the page is looked at
-    await walk.open('/'); // the browser keeps the style sheet, which is refused later as well
+    stage.service.clock.stopAt(stage.service.clock.now()); // keeps the minute from ending during the inspection
+    await walk.open('/'); // the browser caches the style sheet, which is refused later as well
     await walk.see('Keeps workspaces');
     const status = async (): Promise<number> => (await supertest(stage.service.url).get('/account')).status;
     while ((await status()) !== 429);

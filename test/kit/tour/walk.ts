@@ -9,17 +9,17 @@ export const PASSWORD = 'correct horse battery staple';
 const WIDE = { width: 1000, height: 720 };
 const PHONE = { width: 390, height: 720 };
 
-/** The folder for pictures, when they alone are wanted: scripts/screenshots.mjs sets it. */
+/** The folder for pictures, set by scripts/screenshots.mjs. */
 const FOLDER = process.env.SCREENSHOTS;
 
 interface WalkOptions {
-  /** Without script nothing is inspected, because what inspects is a script. */
+  /** Without JavaScript nothing is inspected, because axe is a script. */
   readonly hasScript: boolean;
 }
 
-/** Somebody at a browser, who clicks and types, and looks at each page. */
+/** A user at a browser who clicks, types and inspects each page. */
 export class Walk {
-  /** The pages that were looked at. */
+  /** The inspected pages. */
   readonly seen: PageName[] = [];
 
   constructor(
@@ -27,19 +27,19 @@ export class Walk {
     readonly options: WalkOptions,
   ) {}
 
-  /** Goes on in another tab, with the same cookies: the question whether an app may be opened takes the keys of its own. */
+  /** Continues in another tab with the same cookies: the browser's question whether to open an app captures the keyboard. */
   async goToNewTab(): Promise<void> {
     const old = this.page;
     this.page = await pageOf(old.context());
     await old.close();
   }
 
-  /** Looks at the page that is shown: it fits, and axe finds nothing, in a wide window and a phone's, in light and dark. */
+  /** Inspects the current page: it fits, and axe finds nothing, in a wide window and on a phone, in light and dark. */
   async look(name: PageName): Promise<void> {
     this.seen.push(name);
     if (!this.options.hasScript) return;
     const { page } = this;
-    await page.waitForFunction(() => document.readyState === 'complete'); // no load event follows a link to an app
+    await page.waitForFunction(() => document.readyState === 'complete'); // a link to an app triggers no load event
     const scroll = await page.evaluate(() => scrollY);
     for (const [size, viewport] of [
       ['phone', PHONE],
@@ -78,7 +78,7 @@ export class Walk {
     await this.page.goto(path);
   }
 
-  /** Presses a button of the form with this label, or of the page. */
+  /** Presses a button in the form with this label, or anywhere on the page. */
   async press(button: string, form?: string): Promise<void> {
     const place = form === undefined ? this.page : this.page.getByRole('form', { name: form, exact: true });
     await place.getByRole('button', { name: button, exact: true }).click();
@@ -89,7 +89,7 @@ export class Walk {
     await this.page.locator('summary').filter({ hasText: summary }).first().click();
   }
 
-  /** Types into fields of a form, by their labels. */
+  /** Fills in fields of a form by their labels. */
   async fill(form: string, fields: Readonly<Record<string, string>>): Promise<void> {
     const place = this.page.getByRole('form', { name: form, exact: true });
     for (const [label, value] of Object.entries(fields)) await place.getByLabel(label).fill(value);

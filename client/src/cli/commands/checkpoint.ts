@@ -11,7 +11,7 @@ import { confirmOn } from '../mass-deletion.js';
 import { syncOnce } from '../sync-engine.js';
 import { keepReport, linesOf, type SyncDocument } from '../sync-report.js';
 
-/** Bytes of a label whose encrypted form the service still takes. */
+/** Longest label in bytes whose encrypted form the service accepts. */
 const MOST_BYTES = 6_000;
 
 export function registerCheckpoint(program: Command, run: Run): void {
@@ -52,7 +52,7 @@ async function checkpoint(context: Context, opened: OpenVault, given: string | u
   return leftOver.length > 0 ? EXIT.leftOver : EXIT.ok;
 }
 
-/** Where another process keeps the folder in sync, what that has sent so far is marked. */
+/** If another process syncs the folder, the checkpoint marks what that process has sent so far. */
 async function syncUnlessRunning(context: Context, opened: OpenVault): Promise<SyncDocument | undefined> {
   const { output, prompt, options, onProgress } = context;
   const { signal } = context.interruption;

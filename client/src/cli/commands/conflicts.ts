@@ -35,11 +35,11 @@ interface ConflictCopy {
   readonly copy: string;
   readonly size: number;
   readonly changedAt: string;
-  /** Whether the file itself is still there. */
+  /** Whether the original file still exists. */
   readonly isPathThere: boolean;
 }
 
-/** By their names: a copy is a file like any other, and stays a conflict until somebody renames or deletes it. */
+/** Finds conflict copies by name. A copy counts as a conflict until it is renamed or deleted. */
 async function conflictsIn(folder: SyncedFolder): Promise<ConflictCopy[]> {
   const disk = new NodeDisk(folder.root);
   const { files } = await scan(disk, await readRules(disk, systemClock, folder.settings));

@@ -51,7 +51,7 @@ function ofTheFolder(folder: SyncedFolder): Promise<Finding[]> {
       async () => {
         const [journal, state] = await checkJournal(folder);
         const marker = await checkMarker(folder, state);
-        if (marker.level === 'failed') return [journal, marker]; // to learn about the disk, files are made on it
+        if (marker.level === 'failed') return [journal, marker]; // checkDisk creates files in the folder, so not in the wrong one
         const [disk, traits] = await checkDisk(folder);
         return [journal, marker, ...disk, checkNames(state, traits)];
       },

@@ -42,13 +42,13 @@ export function registerExport(program: Command, run: Run): void {
     );
 }
 
-/** Two of them, with a space, are a name that every disk takes. */
+/** Most bytes of the name and of the id in `NAME ID`, which must be a valid directory name on every disk. */
 const MOST_NAME_BYTES = 100;
 
 interface WorkspaceDocument {
   readonly id: string;
   readonly name: string;
-  /** Null: it has another password, or nothing was ever encrypted in it. */
+  /** Null when the workspace has another password, or nothing was ever encrypted in it. */
   readonly directory: string | null;
   readonly written: number;
   readonly leftOver: readonly { readonly path: string; readonly reason: string }[];
@@ -88,7 +88,7 @@ async function openedVaults(
   const opened: [ExportedWorkspace, VaultKeys | undefined][] = [];
   for (const workspace of await workspacesIn(archive))
     opened.push([workspace, await keysOf(workspace, secret)]);
-  const telling = opened.filter(([workspace]) => tellsSecrets(workspace)); // any secret opens an empty vault without slots
+  const telling = opened.filter(([workspace]) => tellsSecrets(workspace)); // an empty vault without slots opens with any secret
   if (!(telling.length > 0 ? telling : opened).some(([, keys]) => keys))
     throw new SecretNeeded(`no workspace opens with this ${recoveryKey ? 'recovery key' : 'password'}`);
   return opened;
@@ -124,7 +124,7 @@ function linesOf({ name, directory, written, leftOver }: WorkspaceDocument): str
   ];
 }
 
-/** The service knows names and ids, so they are not trusted as paths. */
+/** Names and ids come from the service, so they are not trusted as paths. */
 function safe(name: string): string {
   const harmless = Array.from(name.normalize('NFC').replaceAll(/[^\p{L}\p{N} _-]/gu, '_'));
   while (Buffer.byteLength(harmless.join('')) > MOST_NAME_BYTES) harmless.pop();

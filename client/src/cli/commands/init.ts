@@ -50,7 +50,7 @@ export function registerInit(program: Command, run: Run): void {
     );
 }
 
-/** Under the lock: what another process has set up meanwhile is seen. */
+/** Call under the lock, so that a folder that another process has just set up is seen. */
 async function init(context: Context, root: string, options: InitOptions): Promise<ExitCode> {
   const before = await SyncedFolder.find(root, context.stateHome);
   const workspace = sameWorkspace(before, options);
@@ -66,7 +66,7 @@ async function init(context: Context, root: string, options: InitOptions): Promi
   return EXIT.ok;
 }
 
-/** One that cannot be read is replaced: this is the command that people are told to run then. */
+/** An unreadable key is replaced, because error messages tell users to run `init` in that case. */
 async function keptKey(before: SyncedFolder | undefined): Promise<Uint8Array | undefined> {
   try {
     return await before?.masterKey();
@@ -76,7 +76,7 @@ async function keptKey(before: SyncedFolder | undefined): Promise<Uint8Array | u
   }
 }
 
-/** A folder that is set up stays with its workspace: another one would merge two. */
+/** A folder that is set up keeps its workspace: another one would merge the two. */
 function sameWorkspace(before: SyncedFolder | undefined, options: InitOptions): string | undefined {
   const known = before?.settings.workspace;
   if (known !== undefined && (options.new !== undefined || (options.workspace ?? known) !== known))
@@ -120,14 +120,14 @@ function settingsOf(
   if (device === '') throw new UsageError('the name of the device must not be empty');
   const settings: Settings = {
     ...{ folder, service: session.baseUrl, workspace: vault.workspaceId, device },
-    // Once known, always known: a service that hides the slots later must be found out.
+    // Never reset: a service that hides the slots later must be detected.
     ...{ hasSlots: known?.hasSlots === true || vault.hasSlots, keepsKey: options.ask !== true },
     ...{ only: known?.only, maxSize: known?.maxSize ?? DEFAULT_MAX_SIZE },
   };
   return selected(settings, options);
 }
 
-/** Secrets first: settings that are there mean that everything is. */
+/** Saves the secrets before the settings: if the settings exist, so does everything else. */
 async function save(
   { stateHome }: Context,
   settings: Settings,
@@ -141,7 +141,7 @@ async function save(
   return SyncedFolder.save(settings, stateHome);
 }
 
-/** Marks the folder, so that an empty mount point in its place is noticed from the first sync on. */
+/** Marks the folder, so that the first sync already notices an empty mount point in its place. */
 async function mark(
   { interruption }: Context,
   folder: SyncedFolder,

@@ -34,5 +34,5 @@ export function registerLog(program: Command, run: Run): void {
     );
 }
 
-/** The name that people gave, without the stamp of the folder. */
+/** The device name as the user chose it, without the suffix that the client appends. */
 const deviceName = (id: string | null): string | null => id && id.replace(/-([0-9a-f]{32}|cli)$/, '');

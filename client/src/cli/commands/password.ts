@@ -30,7 +30,7 @@ export function registerPassword(program: Command, run: Run): void {
     );
 }
 
-/** Safe to repeat with the same two passwords, whenever it was broken off. */
+/** After an interruption, it is safe to repeat with the same two passwords. */
 async function change({ prompt, output }: Context, { folder, session }: OpenFolder): Promise<ExitCode> {
   const { workspace, hasSlots } = folder.settings;
   const old = await prompt.secret('Password of the vault: ', 'VAULT_PASSWORD');

@@ -22,7 +22,7 @@ export function registerRecovery(program: Command, run: Run): void {
           }
           const draft = await (await vault()).draftRecoveryKey();
           if (output.isJson) {
-            // A program copies without mistakes.
+            // With `--json` a program stores the key: there is nothing to check for typing errors.
             await draft.confirm(draft.text);
             output.result({ folder: folder.root, recoveryKey: draft.text }, []);
             return EXIT.ok;
@@ -37,7 +37,7 @@ export function registerRecovery(program: Command, run: Run): void {
     );
 }
 
-/** One that nobody has copied correctly would be worse than none. */
+/** A key counts only after the user has typed it correctly: a wrong copy is worse than no key. */
 async function confirmed({ prompt, output }: Context, draft: RecoveryDraft): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -45,7 +45,7 @@ function tell({ output }: Context, document: RestoreDocument): ExitCode {
   return exitCode;
 }
 
-/** As far as the server can tell; what was edited here and not sent yet is not looked at. */
+/** Compares with the server only; local edits that were not uploaded are not considered. */
 async function preview({ output }: Context, opened: OpenVault, wish: Wish): Promise<ExitCode> {
   const { folder, workspace, keys } = opened;
   const target = await targetOf(new VaultHistory(workspace, keys), wish.scope, wish.place, wish.options);

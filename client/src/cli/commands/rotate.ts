@@ -27,7 +27,7 @@ export function registerRotate(program: Command, run: Run): void {
     .argument('[folder]', 'a folder that is set up; the current directory unless given')
     .action(
       run((context: Context, argument: string | undefined) =>
-        // The vault is opened only when it is needed: at the end of a rotation the old workspace may be gone.
+        // Opens the vault only when it is needed: at the end of a rotation the old workspace may be gone.
         context.withFolder(argument, async (opened) => {
           if (context.options.dryRun === true) return preview(context, opened);
           return context.withLock(opened.folder, () => rotateFolder(context, opened));
@@ -49,7 +49,7 @@ async function rotateFolder(context: Context, opened: OpenFolder): Promise<ExitC
   const { folder, session } = opened;
   const store = new RotationFile(join(folder.state, 'rotation.json'));
   const kept = await store.load();
-  // Killed after its last step: the folder has the new workspace already.
+  // The process was killed after the last step: the folder already has the new workspace.
   if (kept?.newId === folder.settings.workspace) await store.forget();
   const isBegun = kept !== undefined && kept.newId !== folder.settings.workspace;
   const question = 'Have all other devices synced and stopped? What they write from now on stays on them.';
@@ -77,7 +77,7 @@ async function rotateFolder(context: Context, opened: OpenFolder): Promise<ExitC
   return EXIT.ok;
 }
 
-/** Syncs. @returns why the rotation must not begin; undefined when it may, though some files are not on the server */
+/** Syncs. @returns why the rotation must not begin; undefined when it may, even if some files are not on the server */
 async function unsynced(
   context: Context,
   opened: OpenFolder,
@@ -103,14 +103,14 @@ async function isGone({ workspace }: OpenFolder): Promise<boolean> {
   }
 }
 
-/** From here on the folder is one of the new workspace: the next sync compares everything by content. */
+/** From here on the folder belongs to the new workspace; the next sync compares everything by content. */
 async function moveOn({ stateHome }: Context, folder: SyncedFolder, vault: Vault): Promise<void> {
   const { settings } = folder;
   if (settings.keepsKey) await writeKey(folder.state, vault.exportMasterKey());
   await SyncedFolder.save({ ...settings, workspace: vault.workspaceId, hasSlots: true }, stateHome);
 }
 
-/** A rotation that is under way, beside the settings of the folder. */
+/** Stores the progress of a rotation beside the settings of the folder. */
 class RotationFile implements RotationStore {
   constructor(private readonly path: string) {}
 

@@ -26,7 +26,7 @@ export function registerSignOut(program: Command, run: Run): void {
     );
 }
 
-/** The secrets are removed first, so that neither a service that does not answer nor a signal leaves them here. */
+/** Removes the secrets first, so that neither an unreachable service nor a signal leaves them behind. */
 async function signOut(context: Context, folder: SyncedFolder, options: SignOutOptions): Promise<ExitCode> {
   const { output } = context;
   const [credentials, unread] = await kept(folder);
@@ -56,7 +56,7 @@ async function kept(
   }
 }
 
-/** Ends the session at the service that gave it. @returns why it could not be ended */
+/** Ends the session at the service that issued it. @returns why it could not be ended */
 async function end(
   context: Context,
   folder: SyncedFolder,

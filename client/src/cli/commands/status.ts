@@ -27,7 +27,7 @@ export function registerStatus(program: Command, run: Run): void {
 
 type Pending = Preview | { readonly problem: string; readonly exitCode: ExitCode };
 
-/** A folder that is synced at this moment is looked at again. */
+/** Retries once, because a sync in progress can change the folder during the preview. */
 async function pendingOf(context: Context, folder: SyncedFolder): Promise<Pending> {
   const { signal } = context.interruption;
   const look = (opened: OpenVault): Promise<Preview> =>
@@ -80,7 +80,7 @@ async function tell(
   return next.leftOver.length > 0 ? EXIT.leftOver : EXIT.ok;
 }
 
-/** As `keepReport` writes it. */
+/** As written by `keepReport`. */
 interface LastSync {
   readonly at: string;
   readonly stopped: string | null;
@@ -91,7 +91,7 @@ const describe = ({ at, stopped, leftOver }: LastSync): string =>
   `${at}${stopped === null ? '' : `, stopped: ${stopped}`}${leftOver.length > 0 ? `, ${leftOver.length} left over` : ''}`;
 
 interface Next {
-  /** How often each kind of step would be done. */
+  /** Number of steps of each kind. */
   readonly operations: Readonly<Record<string, number>>;
   readonly leftOver: readonly { readonly path: string; readonly reason: string }[];
   readonly problem: string | null;

@@ -1,6 +1,6 @@
 /** The result of a check. */
 export interface Finding {
-  /** `warning`: everything syncs, but somebody should know. */
+  /** `warning`: everything syncs, but the user should know. */
   readonly level: 'ok' | 'warning' | 'failed';
   readonly what: string;
   readonly detail: string;
@@ -10,7 +10,7 @@ export const ok = (what: string, detail: string): Finding => ({ level: 'ok', wha
 export const warning = (what: string, detail: string): Finding => ({ level: 'warning', what, detail });
 export const failed = (what: string, detail: string): Finding => ({ level: 'failed', what, detail });
 
-/** A check that cannot be made has failed; the others go on. */
+/** Runs a check. One that throws has failed; the remaining checks still run. */
 export async function checked(
   what: string,
   check: () => Promise<Finding | readonly Finding[]>,

@@ -39,7 +39,7 @@ export async function checkDisk({ root }: SyncedFolder): Promise<[Finding[], Tra
   ];
 }
 
-/** Names of the server that this disk cannot have, or has for another file. */
+/** Reports names from the server that this disk cannot store, or treats as another name. */
 export function checkNames({ remote }: FolderState, traits: Traits): Finding {
   const problems: string[] = [];
   const taken = new Map<string, string>();
@@ -62,7 +62,7 @@ export async function checkIgnoreFile({ root, settings }: SyncedFolder): Promise
   return [[ok('ignore file', files), summary('files', problems, 'every one of them can be synced')], tree];
 }
 
-/** Linux watches as many files and directories as this user may. */
+/** Linux limits the number of files and directories that a user may watch. */
 export async function checkWatches({ files, directories }: LocalTree): Promise<Finding> {
   const text = await readFile('/proc/sys/fs/inotify/max_user_watches', 'utf8').catch(() => undefined);
   if (text === undefined) return ok('file events', 'this system has no limit that could be read');

@@ -6,7 +6,7 @@ import { failed, type Finding, ok, warning } from './check.js';
 const API_VERSION = '1';
 const MOST_SKEW_MS = 60_000;
 
-/** Reached, of the version that this client knows, with a clock that agrees. */
+/** The service must answer, have the API version of this client, and agree about the time. */
 export async function checkService(session: Session): Promise<Finding[]> {
   const answer = await session.send({ method: 'GET', path: '/openapi.json' });
   const document = (await answer.json()) as { readonly info?: { readonly version?: unknown } } | null;
@@ -32,7 +32,7 @@ export async function checkSignIn(session: Session, { settings }: SyncedFolder):
   return ok('sign-in', `the account has the workspace ${workspace}`);
 }
 
-/** With the key that is kept, or the password in VAULT_PASSWORD. */
+/** Opens the vault with the stored key, or with VAULT_PASSWORD. */
 export async function checkVault(context: Context, session: Session, folder: SyncedFolder): Promise<Finding> {
   const { workspace, hasSlots } = folder.settings;
   const kept = await folder.masterKey();

@@ -4,7 +4,7 @@ import { JournalCopy } from '../preview.js';
 import { credentialsFile, keyFile, type SyncedFolder } from '../synced-folder.js';
 import { failed, type Finding, ok, warning } from './check.js';
 
-/** Nobody else may read the credentials and the key. */
+/** Only the owner may read the credentials and the key. */
 export async function checkPrivacy({ state }: SyncedFolder): Promise<Finding> {
   const open: string[] = [];
   for (const path of [state, credentialsFile(state), keyFile(state)]) {
@@ -34,7 +34,7 @@ export async function checkJournal({ journal }: SyncedFolder): Promise<[Finding,
   return [finding, state];
 }
 
-/** The marker holds folder and journal together. */
+/** The marker ties the folder to its journal. */
 export async function checkMarker({ root }: SyncedFolder, { identity }: FolderState): Promise<Finding> {
   const text = await new NodeDisk(root).readMarker();
   if (text === undefined)

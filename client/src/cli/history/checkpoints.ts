@@ -1,7 +1,7 @@
 import type { NamedCheckpoint, VaultHistory } from '../../core/index.js';
 import { UsageError } from '../errors.js';
 
-/** @param named an id, or a label @throws UsageError when it names none, or more than one */
+/** @param named an id, or a label @throws UsageError when it matches no checkpoint, or several */
 export async function findCheckpoint(history: VaultHistory, named: string): Promise<NamedCheckpoint> {
   const checkpoints = await history.checkpoints();
   const byId = checkpoints.find(({ id }) => id === named.toLowerCase());

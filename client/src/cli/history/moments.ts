@@ -10,7 +10,7 @@ export function parseMoment(text: string): Date {
   throw new UsageError(`${text} is not a date: write 2026-11-27, '2026-11-27 14:30' or 2026-11-27T14:30:00Z`);
 }
 
-/** A date as people read it, in local time; `unknown time` when the service has sent an invalid one. */
+/** A date in local time for users; `unknown time` when the service has sent an invalid one. */
 export function formatMoment(moment: Date): string {
   if (Number.isNaN(moment.getTime())) return 'unknown time';
   const two = (number: number): string => String(number).padStart(2, '0');
@@ -18,6 +18,6 @@ export function formatMoment(moment: Date): string {
   return `${day} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')}`;
 }
 
-/** A date as JSON has it, in UTC; null when the service has sent an invalid one. */
+/** A date in UTC for JSON; null when the service has sent an invalid one. */
 export const jsonMoment = (moment: Date): string | null =>
   Number.isNaN(moment.getTime()) ? null : moment.toISOString();

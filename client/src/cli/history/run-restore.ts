@@ -23,13 +23,13 @@ export interface RestoreDocument {
   readonly folder: string;
   readonly what: string;
   readonly restored: readonly string[];
-  /** Removed, because they did not exist then. */
+  /** Removed, because they did not exist at that time. */
   readonly removed: readonly string[];
-  /** How many were as they had been. */
+  /** Number of files that already had the restored content. */
   readonly same: number;
-  /** How many an attempt before this one had restored; they are left as they are now. */
+  /** Number of files that an earlier, interrupted attempt had restored; they are not touched again. */
   readonly before: number;
-  /** Copies that keep edits of this device which had not been uploaded. */
+  /** Copies of local edits that had not been uploaded. */
   readonly conflicts: readonly Conflict[];
   readonly leftOver: readonly HeldBack[];
   readonly stopped: string | null;
@@ -42,14 +42,14 @@ export interface Wish {
   readonly options: RestoreOptions;
 }
 
-/** Syncs, makes the files what they were, and syncs again. */
+/** Syncs, restores the files, and syncs again. */
 export async function runRestore(context: Context, opened: OpenVault, wish: Wish): Promise<RestoreDocument> {
   const { output, interruption, prompt, options, onProgress } = context;
   const { folder, workspace, keys } = opened;
   const stateFile = new NodeStateFile(join(folder.state, 'restore'));
   const asking = confirmOn(prompt, options.yes === true);
   const allowed = new Set<string>();
-  /** The sync that uploads the deletions does not ask for them again. */
+  /** Asks once per set: the sync that uploads the deletions does not ask again. */
   const confirm = async (deletions: MassDeletion): Promise<boolean> => {
     if (!deletions.paths.every((path) => allowed.has(path)) && !(await asking(deletions))) return false;
     for (const path of deletions.paths) allowed.add(path);
@@ -86,7 +86,7 @@ async function synced(engine: OpenEngine, { folder }: OpenVault, output: Output)
   return document;
 }
 
-/** What `Report` has of a restore. */
+/** The parts of a restore's `Report` that the result needs. */
 interface Done {
   readonly restored: Restored;
   readonly conflicts: readonly Conflict[];

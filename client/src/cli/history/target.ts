@@ -12,16 +12,16 @@ export interface RestoreOptions {
 
 /** The files to restore, and the version of each. */
 export interface Target {
-  /** The same for the same command line: by it a restore that was broken off is recognised. */
+  /** Identifies an interrupted restore; equal for equal command lines. */
   readonly key: string;
-  /** For people: `version 3 of plan.md`. */
+  /** For users: `version 3 of plan.md`. */
   readonly what: string;
   readonly files: readonly PastFile[];
-  /** Files whose names do not open. */
+  /** Number of files whose names cannot be decrypted. */
   readonly unreadable: number;
 }
 
-/** @param scope a path of the vault; empty for the whole folder @param place where it is, or was, on the disk */
+/** @param scope a path in the vault; empty for the whole folder @param place its present or former path on disk */
 export async function targetOf(
   history: VaultHistory,
   scope: string,
@@ -53,7 +53,7 @@ async function versionTarget(history: VaultHistory, path: string, named: string)
   return fileTarget(history, path, found);
 }
 
-/** Without options: a deleted file comes back. Of one that is there, somebody has to say which version. */
+/** Without options, a deleted file is restored; for an existing file, the user has to name a version. */
 async function deletedTarget(history: VaultHistory, path: string, place: string): Promise<Target> {
   if (path === '') throw new UsageError('say what to restore: a file, or --checkpoint, or --at');
   if (await stat(place).catch(() => undefined))
@@ -63,7 +63,7 @@ async function deletedTarget(history: VaultHistory, path: string, place: string)
   return fileTarget(history, path, newest);
 }
 
-/** @returns undefined for a path that never was a file */
+/** @returns undefined for a path that was never a file */
 async function fileAt(history: VaultHistory, path: string, moment: Date): Promise<Target | undefined> {
   const versions = await history.versions(path);
   if (versions.length === 0) return undefined;

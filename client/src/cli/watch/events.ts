@@ -10,7 +10,7 @@ interface EventFacts {
   readonly [fact: string]: unknown;
 }
 
-/** What `watch` tells: lines for people on a terminal, JSON lines elsewhere. */
+/** Prints the events of `watch`: text on a terminal, JSON lines otherwise. */
 export class WatchEvents {
   private quiet = '';
   private lastProgress = -Infinity;
@@ -29,7 +29,7 @@ export class WatchEvents {
     this.tell({ event: 'watching' }, []);
   }
 
-  /** Told when it changes. */
+  /** Prints changes only. */
   connected(isConnected: boolean): void {
     if (this.isConnected === isConnected) return;
     this.isConnected = isConnected;
@@ -38,7 +38,7 @@ export class WatchEvents {
     ]);
   }
 
-  /** At most one line a second: a log would have one for each file. */
+  /** At most one JSON line a second, so that a log does not get one per file. */
   progress(doing: string, path: string): void {
     if (!this.isJson) {
       this.output.progress(`${doing} ${path}`);
@@ -50,7 +50,7 @@ export class WatchEvents {
     this.tell({ event: 'progress', doing, path }, []);
   }
 
-  /** A sync that changed nothing and says what the last one said is not told to people. */
+  /** On a terminal, skips a result that is the same as the last one. */
   synced(reasons: readonly Reason[], document: SyncDocument): void {
     const lines = linesOf(document);
     const text = lines.join('\n');

@@ -5,14 +5,14 @@ import { IGNORE_FILE, isDangerous, type Rules } from '../../folder/index.js';
 
 export interface FileEventsOptions {
   readonly root: string;
-  /** What is left out need not be watched; undefined when the rules cannot be read. */
+  /** Files that the rules leave out are not watched; undefined when the rules cannot be read. */
   readonly rules: () => Promise<Rules | undefined>;
   readonly onChange: () => void;
-  /** The system watches no more, for one because of a limit: the scans at intervals go on. */
+  /** Called when the system cannot watch everything, for example because of a limit. The periodic scans continue. */
   readonly onProblem: (problem: string) => void;
 }
 
-/** Tells when something in a folder may have changed. A hint: what has changed is found by the scan. */
+/** Signals that something in a folder may have changed. Only a hint: the scan finds the actual changes. */
 export class FileEvents {
   private watcher: FSWatcher | undefined;
   private hasProblem = false;
@@ -26,7 +26,7 @@ export class FileEvents {
     return this.restart();
   }
 
-  /** With other rules, or after the folder was away. One after the other, so that each closes the watcher before it. */
+  /** Watches again, with new rules or after the folder was away. Serialized, so that each call closes the last watcher. */
   restart(): Promise<void> {
     return (this.turn = this.turn.then(() => this.replaceWatcher()));
   }
@@ -37,7 +37,7 @@ export class FileEvents {
     await this.watcher?.close();
   }
 
-  /** The old watcher goes on until the new one is ready: no change is missed. */
+  /** Closes the old watcher only when the new one is ready, so that no change is missed. */
   private async replaceWatcher(): Promise<void> {
     const { root, onChange } = this.options;
     const { signal } = this.closing;

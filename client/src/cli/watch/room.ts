@@ -2,7 +2,7 @@ import WebSocket from 'ws';
 import { LiveRoom, LiveRoomClosed, type LiveRoomOptions } from '../../core/index.js';
 
 const AGAIN_MS = 300_000;
-/** For the answer to a close: a link that swallows everything must not keep a process that has ended. */
+/** Wait for the other side's close frame: a dead link must not keep the process alive. */
 const CLOSING_MS = 1_000;
 
 class EndingSocket extends WebSocket {
@@ -17,11 +17,11 @@ export type RoomOptions = Pick<
   'session' | 'workspaceId' | 'deviceId' | 'cursor' | 'onConnected'
 > & {
   readonly onNews: () => void;
-  /** Connecting again would change nothing. */
+  /** Called when the room closes for a reason that reconnecting does not change. */
   readonly onEnd: (error: LiveRoomClosed) => void;
 };
 
-/** The live room of a workspace, as long as the folder is watched. What may pass is tried again. */
+/** The live room of a workspace while the folder is watched. After it has closed, tries again in five minutes. */
 export class Room {
   private room: LiveRoom | undefined;
   private again: ReturnType<typeof setTimeout> | undefined;

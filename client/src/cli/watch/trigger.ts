@@ -1,7 +1,7 @@
 /** Why a sync is due. */
 export type Reason = 'start' | 'files' | 'server' | 'connected' | 'interval' | 'wake' | 'retry';
 
-/** How long to wait for more of the same, and the longest wait in all. */
+/** After a reason, how long to wait for more of the same, and the longest wait overall. */
 const QUIET: Readonly<Record<Reason, { readonly quietMs: number; readonly mostMs: number }>> = {
   start: { quietMs: 0, mostMs: 0 },
   files: { quietMs: 300, mostMs: 3_000 },
@@ -12,7 +12,7 @@ const QUIET: Readonly<Record<Reason, { readonly quietMs: number; readonly mostMs
   retry: { quietMs: 0, mostMs: 0 },
 };
 
-/** After a failure only these end the pause: edits do not bring the service back. */
+/** Only these end the pause after a failure: edits do not bring the service back. */
 const ENDS_PAUSE: ReadonlySet<Reason> = new Set(['connected', 'wake', 'retry']);
 
 interface Pending {
@@ -20,12 +20,12 @@ interface Pending {
   last: number;
 }
 
-/** Collects the reasons for a sync, and says when it is time for one. */
+/** Collects the reasons for a sync, and decides when one is due. */
 export class Trigger {
   private readonly pending = new Map<Reason, Pending>();
   private changed: () => void = () => undefined;
 
-  /** @param now in milliseconds, of a clock that does not go back */
+  /** @param now a monotonic clock in milliseconds */
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   fire(reason: Reason): void {
@@ -37,7 +37,7 @@ export class Trigger {
   }
 
   /**
-   * Waits until a sync is due. Everything that fires later is a reason for the next one.
+   * Waits until a sync is due. Reasons that arrive later count for the next one.
    * @param isPaused whether the last one failed @returns no reasons when the signal is aborted
    */
   async next(isPaused: boolean, signal: AbortSignal): Promise<Reason[]> {

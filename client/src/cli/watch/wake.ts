@@ -1,8 +1,8 @@
 const BEAT_MS = 10_000;
-/** Later than this, the machine has slept, or the process was stopped. */
+/** A timer that is this late means that the machine slept, or that the process was stopped. */
 const LATE_MS = 20_000;
 
-/** Calls when the machine has woken: the wall clock has gone on, timers have not. @returns how to stop */
+/** Calls `woken` after the machine has slept: the wall clock has advanced, timers have not. @returns how to stop it */
 export function onWake(woken: () => void): () => void {
   let last = Date.now();
   const timer = setInterval(() => {

@@ -18,13 +18,13 @@ import { Room } from './room.js';
 import { type Reason, Trigger } from './trigger.js';
 import { onWake } from './wake.js';
 
-/** Why it is over. */
+/** Why watching ended. */
 interface End {
   readonly reason: string;
   readonly exitCode: ExitCode;
 }
 
-/** Keeps a folder in sync until it is ended: by file events, by the live room, and by a scan at intervals. */
+/** Keeps a folder in sync until it is ended, using file events, the live room and periodic scans. */
 export class Watching {
   private readonly trigger = new Trigger();
   private readonly backoff = new Backoff();
@@ -44,7 +44,7 @@ export class Watching {
     const { folder, settings, signal } = parts;
     this.files = new FileEvents({
       root: folder.root,
-      // The sync tells what is wrong with them.
+      // The sync reports what is wrong with the rules.
       rules: () => readRules(new NodeDisk(folder.root), systemClock, settings).catch(() => undefined),
       onChange: () => this.trigger.fire('files'),
       onProblem: (message) => this.events.problem(message),
@@ -58,7 +58,7 @@ export class Watching {
     const interval = setInterval(() => this.trigger.fire('interval'), this.intervalMs);
     const stopWake = onWake(() => this.wake());
     try {
-      await this.files.start(); // before the first scan, so that nothing is between the two
+      await this.files.start(); // before the first scan, so that no change between the two is missed
       this.events.watching();
       this.trigger.fire('start');
       await this.loop();
@@ -130,7 +130,7 @@ export class Watching {
     return engine;
   }
 
-  /** A folder that was unmounted, exchanged or synced by another program is looked at anew. */
+  /** Reopened later, after the folder was unmounted, replaced or synced by another program. */
   private async closeEngine(): Promise<void> {
     this.wasAway = true;
     await this.engine?.close();

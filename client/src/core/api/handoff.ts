@@ -1,11 +1,11 @@
 import { sha256, toBase64url } from '../crypto/index.js';
 import { Session, type SessionOptions } from './session.js';
 
-/** Where the page of the service leads when somebody has signed in there. */
+/** Where the sign-in page of the service leads afterwards. */
 export type HandoffTarget =
-  /** A desktop app that has registered a scheme; the service's own unless told. */
+  /** A desktop app that has registered a scheme; the service's own by default. */
   | { readonly scheme?: string }
-  /** A page of a web editor, one that the service is configured with. */
+  /** A page of a web editor that is in the service's configuration. */
   | { readonly returnTo: string };
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -33,8 +33,8 @@ export class Handoff {
   }
 
   /**
-   * Signs in with the address that the page leads to in the end, however it came back: opened, or pasted.
-   * @throws TypeError when it is not the answer to this attempt: it may be somebody else's
+   * Signs in with the address that the page finally leads to, whether the app was opened with it or the user pasted it.
+   * @throws TypeError when it does not answer this attempt: it may belong to another user
    */
   async finish(callback: string, options?: SessionOptions): Promise<Session> {
     const query = new URL(callback.trim()).searchParams;

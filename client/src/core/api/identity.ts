@@ -14,7 +14,7 @@ export async function signedIn(
   return textOf(token);
 }
 
-/** @returns the token of the session that a one-time token stands for */
+/** @returns the token of the session that a one-time token was issued for */
 export async function exchanged(http: Http, root: string, oneTimeToken: string): Promise<string> {
   const answer = await post(http, root, '/api/auth/one-time-token/verify', { token: oneTimeToken });
   const { session } = answer as { session?: { token?: unknown } };
@@ -47,7 +47,7 @@ export async function post(
   return answer.json();
 }
 
-/** A token for 15 minutes. @throws SignInRequired when the session has ended */
+/** A token that is valid for 15 minutes. @throws SignInRequired when the session has ended */
 export async function serviceToken(http: Http, root: string, sessionToken: string): Promise<string> {
   const headers = { authorization: `Bearer ${sessionToken}` };
   const request = { method: 'GET', url: `${root}/api/auth/token`, headers, repeatable: true } as const;

@@ -1,6 +1,6 @@
 /**
- * Whether a request may be sent again when its answer was lost. Of those that change something, an upload or a push that
- * has landed is answered as if it had just landed, and a deletion by 404. Another POST makes a second one of what it makes.
+ * Whether a request may be repeated when its answer was lost. A repeated upload or push is answered as if it were the
+ * first, a repeated deletion by 404. Any other POST would create a second object.
  */
 export function isRepeatable(method: string, path: string): boolean {
   if (method === 'POST') return REPEATABLE_POST.test(path);

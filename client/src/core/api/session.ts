@@ -21,12 +21,12 @@ export interface SessionRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestBody;
-  /** The body of the answer is handed over as it comes. */
+  /** Return the body of the answer as a stream. */
   readonly streams?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** The most attempts without an answer, if fewer than usual. */
+  /** Most attempts without an answer, if fewer than the default. */
   readonly attempts?: number;
-  /** Whether it may be sent again when its answer was lost; by its route unless told. */
+  /** Whether it may be repeated when its answer was lost; by default, depends on the route. */
   readonly repeatable?: boolean;
 }
 
@@ -35,15 +35,15 @@ export type SessionOptions = HttpOptions | Http;
 
 /** A signed-in account at a service. */
 export class Session {
-  /** Every route of the API document that has JSON, typed. Refusals are thrown as ApiError. */
+  /** Every JSON route of the API document, typed. Error answers are thrown as ApiError. */
   readonly api: Client<paths>;
 
   private constructor(
-    /** Without a slash at its end. */
+    /** Without a trailing slash. */
     readonly baseUrl: string,
     private readonly http: Http,
     private readonly tokens: TokenProvider,
-    /** To be kept for `resume`: whoever has it is signed in. Undefined for an access token. */
+    /** Store it for `resume`. Danger: it signs in anyone who has it. Undefined for an access token. */
     readonly sessionToken: string | undefined,
   ) {
     this.api = createClient<paths>({ baseUrl, fetch: (request) => this.fetch(request) });
@@ -51,7 +51,7 @@ export class Session {
 
   /**
    * Signs in with email and password. @throws SecondFactorRequired when that is not enough; ApiError 401 for a wrong
-   * password, 403 where the service signs in by another provider alone
+   * password, 403 when the service signs in only by another provider
    */
   static async signIn(
     baseUrl: string,
@@ -62,7 +62,7 @@ export class Session {
     return Session.resume(baseUrl, await signedIn(http, rootOf(baseUrl), account), http);
   }
 
-  /** Signs in with the one-time token that the handoff page gives, which works once, within three minutes. */
+  /** Signs in with the one-time token from the handoff page. It works once, within three minutes. */
   static async withOneTimeToken(
     baseUrl: string,
     oneTimeToken: string,
@@ -72,7 +72,7 @@ export class Session {
     return Session.resume(baseUrl, await exchanged(http, rootOf(baseUrl), oneTimeToken), http);
   }
 
-  /** Goes on with the `sessionToken` of an earlier session. Sends nothing yet. @throws TypeError when the token is malformed */
+  /** Resumes the session of a stored `sessionToken`. Sends no request. @throws TypeError when the token is malformed */
   static resume(baseUrl: string, sessionToken: string, options?: SessionOptions): Session {
     const [http, root] = [httpOf(options), rootOf(baseUrl)];
     const held = checkToken(sessionToken);
@@ -80,7 +80,7 @@ export class Session {
     return new Session(root, http, tokens, held);
   }
 
-  /** With a personal access token, which is not renewed. Sends nothing yet. @throws TypeError when the token is malformed */
+  /** Uses a personal access token, which is not renewed. Sends no request. @throws TypeError when it is malformed */
   static withAccessToken(baseUrl: string, accessToken: string, options?: SessionOptions): Session {
     return new Session(rootOf(baseUrl), httpOf(options), fixedToken(checkToken(accessToken)), undefined);
   }
@@ -95,8 +95,8 @@ export class Session {
   }
 
   /**
-   * The address of a WebSocket. It has the token in it, because a browser's WebSocket sends no headers: always a new
-   * one, since the socket lives no longer than its token.
+   * The address of a WebSocket. It contains the token, because a browser's WebSocket sends no headers. The token is always
+   * a new one, since the socket lives no longer than its token.
    */
   async socketUrl(path: string): Promise<string> {
     const held = await this.tokens.current();
@@ -104,7 +104,7 @@ export class Session {
     return `${this.baseUrl.replace(/^http/, 'ws')}${path}?token=${encodeURIComponent(token)}`;
   }
 
-  /** Ends the session at the service. Nothing to do for an access token, which is revoked on the account page. */
+  /** Ends the session at the service. Does nothing for an access token, which is revoked on the account page. */
   async signOut(): Promise<void> {
     if (this.sessionToken === undefined) return;
     const headers = { authorization: `Bearer ${this.sessionToken}` };
@@ -124,7 +124,7 @@ export class Session {
   }
 }
 
-/** The value of a typed request. @throws InvalidAnswer when the answer is empty */
+/** The body of a typed request. @throws InvalidAnswer when the answer is empty */
 export async function dataOf<T>(answer: Promise<{ readonly data?: T }>): Promise<T> {
   const { data } = await answer;
   if (data === undefined) throw new InvalidAnswer('the answer of the service is empty');

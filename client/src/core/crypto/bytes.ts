@@ -1,11 +1,11 @@
 import { DecryptionError } from './errors.js';
 
-/** Bytes that own their memory, as WebCrypto takes them. */
+/** Bytes that own their memory, as WebCrypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }); // a leading U+FEFF belongs to the text
-const STEP = 0x8000; // arguments of a call
+const STEP = 0x8000; // most arguments of a call
 
 export const utf8 = (text: string): Bytes => ENCODER.encode(text);
 
@@ -30,7 +30,7 @@ export function concat(...parts: readonly Uint8Array[]): Bytes {
 
 export const randomBytes = (length: number): Bytes => crypto.getRandomValues(new Uint8Array(length));
 
-/** Takes as long whatever the bytes are. */
+/** Takes the same time for all bytes of the same length. */
 export function areEqual(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;
@@ -42,7 +42,7 @@ export function areEqual(a: Uint8Array, b: Uint8Array): boolean {
 export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** Either case. @throws RangeError unless it is the hex of at least one byte */
+/** Accepts either case. @throws RangeError unless it is the hex of at least one byte */
 export function fromHex(hex: string): Bytes {
   if (typeof hex !== 'string' || !/^([0-9a-f]{2})+$/i.test(hex)) throw new RangeError('not hex');
   return Uint8Array.from({ length: hex.length / 2 }, (_, at) =>
@@ -63,14 +63,14 @@ export const toBase64url = (bytes: Uint8Array): string =>
   toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 
 /**
- * Takes only the one encoding that `toBase64` has of these bytes: a name must not have two spellings.
- * @throws DecryptionError for everything else, other types of values included
+ * Accepts only the encoding that `toBase64` produces: a name must not have two spellings.
+ * @throws DecryptionError for everything else, including values of other types
  */
 export function fromBase64(text: unknown): Bytes {
   return canonical(text, /^[A-Za-z0-9+/]*={0,2}$/, 'base64', toBase64);
 }
 
-/** As `fromBase64`, of base64url. @throws DecryptionError for everything else */
+/** Like `fromBase64`, for base64url. @throws DecryptionError for everything else */
 export function fromBase64url(text: unknown): Bytes {
   return canonical(text, /^[A-Za-z0-9_-]*$/, 'base64url', toBase64url);
 }

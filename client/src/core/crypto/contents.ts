@@ -7,8 +7,8 @@ import type { VaultKeys } from './vault-keys.js';
 const NOTHING = new Uint8Array();
 
 /**
- * Encrypts a file's content. No two envelopes are alike, and each is bound to this path: renaming a file means to
- * encrypt it again. The whole content is in memory, because WebCrypto has no streams.
+ * Encrypts a file's content. Every envelope is different, and each is bound to this path: renaming a file requires
+ * encrypting it again. Holds the whole content in memory, because WebCrypto has no streams.
  * @throws InvalidPathError when `encryptedPath` is not a result of encryptPath, such as a plaintext path
  */
 export async function encryptContent(
@@ -30,8 +30,8 @@ export async function decryptContent(
 }
 
 /**
- * What a cipher needs that works on streams, which WebCrypto does not: the AES key of the envelope with this salt, and the
- * associated data. @throws InvalidPathError as encryptContent
+ * The AES key of the envelope with this salt, and its associated data, for a streaming cipher, which WebCrypto lacks.
+ * @throws InvalidPathError as encryptContent
  */
 export async function contentCipherParts(
   keys: VaultKeys,
@@ -52,7 +52,7 @@ export async function decryptLabel(keys: VaultKeys, encryptedLabel: string): Pro
   return textOf(await openEnvelope(keys.label, fromBase64(encryptedLabel), NOTHING));
 }
 
-/** Encrypts an asset, which is sent in base64. It is not bound to the name: renaming it does not touch its bytes. */
+/** Encrypts an asset, which is sent in base64. It is not bound to its name: renaming leaves the bytes as they are. */
 export async function encryptAsset(
   keys: VaultKeys,
   plaintext: Uint8Array,
@@ -66,7 +66,7 @@ export async function decryptAsset(keys: VaultKeys, envelope: Uint8Array): Promi
   return openEnvelope(keys.asset, envelope, NOTHING);
 }
 
-/** Only base64url is a path that content can be bound to: it catches a plaintext path that is passed by mistake. */
+/** Content is bound to base64url only, which catches a plaintext path that is passed by mistake. */
 function boundTo(encryptedPath: string): Bytes {
   if (!/^[A-Za-z0-9_-]+$/.test(encryptedPath)) throw new InvalidPathError('not an encrypted path');
   return utf8(encryptedPath);

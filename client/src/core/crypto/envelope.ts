@@ -22,7 +22,7 @@ export interface FixedRandomness {
   readonly nonce: Uint8Array;
 }
 
-/** Each envelope has a key of its own. @param associated what it is bound to; it opens with the same bytes only */
+/** Each envelope has its own key. @param associated what it is bound to; it opens with the same bytes only */
 export async function sealEnvelope(
   key: HeldKey,
   plaintext: Uint8Array,

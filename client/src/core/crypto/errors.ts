@@ -8,7 +8,7 @@ export class InvalidPathError extends Error {
   override readonly name = 'InvalidPathError';
 }
 
-/** Whether bytes or a name do not open: other keys, or altered. */
+/** Whether bytes or a name cannot be decrypted: other keys, or altered. */
 export const isUnopened = (error: unknown): error is DecryptionError | InvalidPathError =>
   error instanceof DecryptionError || error instanceof InvalidPathError;
 
@@ -16,8 +16,8 @@ export const isUnopened = (error: unknown): error is DecryptionError | InvalidPa
 export type KdfRefusal = 'too weak' | 'too expensive' | 'malformed';
 
 /**
- * The parameters of a key slot must not be used. The service has not got them from a client that keeps the rules: it may
- * want to guess the password cheaply, or to stop the device.
+ * The parameters of a key slot must not be used. A correct client never stores such ones: the service may want to guess the
+ * password cheaply, or to stall the device.
  */
 export class KdfRefused extends Error {
   override readonly name = 'KdfRefused';
@@ -27,7 +27,7 @@ export class KdfRefused extends Error {
   }
 }
 
-/** The text is not a recovery key: it was not copied correctly. The message does not repeat it. */
+/** The text is not a recovery key: it was copied incorrectly. The message does not repeat it. */
 export class RecoveryKeyTypo extends Error {
   override readonly name = 'RecoveryKeyTypo';
 }

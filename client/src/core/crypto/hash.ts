@@ -5,7 +5,6 @@ export type HeldKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const EMPTY = new Uint8Array();
 
-/** SHA-256. */
 export async function sha256(bytes: Uint8Array): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Bytes));
 }
@@ -15,7 +14,7 @@ export async function contentHash(bytes: Uint8Array): Promise<string> {
   return toHex(await sha256(bytes));
 }
 
-/** The bytes as a key for HKDF, which cannot be read again. */
+/** An HKDF key that cannot be exported. */
 export function hkdfKey(bytes: Uint8Array): Promise<HeldKey> {
   return crypto.subtle.importKey('raw', bytes as Bytes, 'HKDF', false, ['deriveBits', 'deriveKey']);
 }

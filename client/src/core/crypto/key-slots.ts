@@ -14,7 +14,7 @@ import { checkInput, type SlotPlace, type StoredSlot, unwrap, wrap, wrappedBytes
 /** What opens a slot. */
 export type KeySlotKind = 'password' | 'recovery' | 'passkey';
 
-/** Which passkey to ask for, and the salt of its PRF. */
+/** The passkey to ask for, and the salt of its PRF. */
 export interface Passkey {
   /** base64url of 1 to 512 bytes */
   readonly credentialId: string;
@@ -22,7 +22,7 @@ export interface Passkey {
   readonly prfSalt: string;
 }
 
-/** What is stored of a slot, apart from its label and the proof. */
+/** A slot as stored, without its label and proof. */
 export interface SealedSlot {
   readonly kind: KeySlotKind;
   readonly kdf: Readonly<Record<string, unknown>>;
@@ -51,9 +51,9 @@ export async function makePasswordSlot(
 }
 
 /**
- * Opens a password slot: returns the master key.
- * @throws KdfRefused for parameters that must not be used, and DecryptionError for a wrapped key of another form, both
- * before any work is done; DecryptionError for a wrong password, another place or an altered slot
+ * Opens a password slot and returns the master key.
+ * @throws KdfRefused for parameters that must not be used, and DecryptionError for a malformed wrapped key, both before any
+ * work is done; DecryptionError for a wrong password, another place or an altered slot
  */
 export async function openPasswordSlot(place: SlotPlace, slot: StoredSlot, password: string): Promise<Bytes> {
   const wrapped = wrappedBytes(place, slot);
@@ -85,7 +85,7 @@ export async function openRecoverySlot(
 }
 
 /**
- * Makes a slot that opens with a passkey. @param prfOutput what it returns for `prfSalt`, by WebAuthn's extension `prf`
+ * Makes a slot that opens with a passkey. @param prfOutput the passkey's WebAuthn `prf` result for `prfSalt`
  * @throws RangeError unless both keys have 32 bytes, in a valid place; KdfRefused for a malformed passkey
  */
 export async function makePasskeySlot(
@@ -113,7 +113,7 @@ export async function openPasskeySlot(
   return unwrap(await randomSecretKek(place, prfOutput, 'passkey'), place, wrapped);
 }
 
-/** The passkey of a slot. @throws KdfRefused when `kdf` is not that of one, with other keys included */
+/** The passkey of a slot. @throws KdfRefused when `kdf` is not a passkey's, or has additional keys */
 export function passkeyOf(kdf: unknown): Passkey {
   const { credentialId, prfSalt } = checkHkdf(kdf, ['credentialId', 'prfSalt']);
   if (typeof prfSalt !== 'string' || !/^[0-9a-f]{64}$/.test(prfSalt)) throw new KdfRefused('malformed');
@@ -137,7 +137,7 @@ function checkHkdf(kdf: unknown, otherKeys: readonly string[]): Readonly<Record<
   return given;
 }
 
-/** The KEK from 32 bytes that nobody can guess. */
+/** Derives the KEK from 32 unguessable bytes. */
 async function randomSecretKek(
   place: SlotPlace,
   secret: Uint8Array,

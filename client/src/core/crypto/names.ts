@@ -28,7 +28,7 @@ export function normalizePath(path: string): string {
 }
 
 /**
- * Encrypts a path to its stored form. Deterministic: a path has exactly one name.
+ * Encrypts a path to its stored form. Deterministic: a path has exactly one encrypted form.
  * @throws InvalidPathError as normalizePath, and when the result is longer than MAX_ENCRYPTED_PATH
  */
 export function encryptPath(keys: VaultKeys, path: string): string {
@@ -36,15 +36,15 @@ export function encryptPath(keys: VaultKeys, path: string): string {
 }
 
 /**
- * Decrypts a path, which satisfies the rules of normalizePath, NFC included.
- * @throws DecryptionError when it does not open; InvalidPathError when it opens to a path that breaks the rules, which
- * a careless or hostile client may have stored
+ * Decrypts a path and checks the rules of normalizePath, NFC included.
+ * @throws DecryptionError when it does not open; InvalidPathError when the plaintext breaks the rules, as a faulty or
+ * hostile client may have stored it
  */
 export function decryptPath(keys: VaultKeys, encryptedPath: string): string {
   return opened(keys.path, encryptedPath);
 }
 
-/** Encrypts an asset's name to its token. @throws InvalidPathError as encryptPath; the longest is MAX_ASSET_TOKEN */
+/** Encrypts an asset's name to its token of at most MAX_ASSET_TOKEN characters. @throws InvalidPathError as encryptPath */
 export function encryptAssetName(keys: VaultKeys, name: string): string {
   return sealed(keys.assetName, name, MAX_ASSET_TOKEN);
 }

@@ -15,7 +15,7 @@ export type PasswordKdf =
 
 type Bounds = Readonly<Record<string, readonly [least: number, most: number]>>;
 
-/** What a reader accepts, both ends inclusive. All are integers. */
+/** Bounds of the integers that a reader accepts, inclusive. */
 export const KDF_BOUNDS = {
   'pbkdf2-sha256': { iterations: [600_000, 10_000_000] },
   argon2id: { memoryKiB: [19_456, 131_072], passes: [2, 10], lanes: [1, 4] },
@@ -24,7 +24,7 @@ export const KDF_BOUNDS = {
 const SALT = /^[0-9a-f]{64}$/;
 const KEY_BYTES = 32;
 
-/** The smallest module of WebAssembly. */
+/** The smallest WebAssembly module. */
 const MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 /** Parameters of a new password slot, with a new salt. A page whose policy forbids WebAssembly gets PBKDF2. */
@@ -38,8 +38,8 @@ export function newPasswordKdf(
 }
 
 /**
- * Returns `kdf` if a password may be derived with it. Does no work.
- * @throws KdfRefused for anything but the parameters of PasswordKdf within KDF_BOUNDS, other keys included
+ * Returns `kdf` if a password may be derived with it. Derives nothing.
+ * @throws KdfRefused for anything but the parameters of PasswordKdf within KDF_BOUNDS, additional keys included
  */
 export function checkPasswordKdf(kdf: unknown): PasswordKdf {
   const given = objectOf(kdf);
@@ -58,8 +58,8 @@ export function checkPasswordKdf(kdf: unknown): PasswordKdf {
 }
 
 /**
- * Derives the key encryption key of a password slot: 32 bytes, which the caller wipes. Argon2id occupies the thread that
- * it is called in for a quarter of a second or more. @throws KdfRefused as checkPasswordKdf, before any work is done
+ * Derives the key encryption key of a password slot: 32 bytes, which the caller wipes. Argon2id blocks the calling thread
+ * for a quarter of a second or more. @throws KdfRefused as checkPasswordKdf, before any work is done
  */
 export async function derivePasswordKek(password: string, kdf: unknown): Promise<Bytes> {
   const checked = checkPasswordKdf(kdf);
@@ -67,7 +67,7 @@ export async function derivePasswordKek(password: string, kdf: unknown): Promise
   const salt = fromHex(checked.salt);
   try {
     if (checked.name === 'pbkdf2-sha256') return await pbkdf2(bytes, salt, checked.iterations);
-    const { argon2id } = await import('hash-wasm'); // large, and not needed by everybody
+    const { argon2id } = await import('hash-wasm'); // large, and only some callers need it
     const { memoryKiB: memorySize, passes: iterations, lanes: parallelism } = checked;
     const cost = { memorySize, iterations, parallelism, hashLength: KEY_BYTES };
     return Uint8Array.from(await argon2id({ password: bytes, salt, ...cost, outputType: 'binary' }));

@@ -7,10 +7,10 @@ export const RECOVERY_KEY_BYTES = 32;
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'; // Crockford's base32
 const CHECKSUM_BYTES = 3;
-const CHARACTERS = 56; // 5 bits each, for 35 bytes
+const CHARACTERS = 56; // for 35 bytes, 5 bits each
 const GROUP = 7;
 
-/** White space, and all that a word processor makes of a hyphen. */
+/** White space, and everything that a word processor makes of a hyphen. */
 const SEPARATORS = /[\s\p{Dash_Punctuation}\u2212]/gu;
 
 /** A new recovery key: 32 random bytes, to be shown once by formatRecoveryKey. The caller wipes it. */
@@ -27,7 +27,7 @@ export async function formatRecoveryKey(key: Uint8Array): Promise<string> {
 }
 
 /**
- * Reads a recovery key as people type it: in either case, with spaces and hyphens or without, O for 0, I and L for 1.
+ * Reads a recovery key as typed: in either case, with or without spaces and hyphens, O for 0, I and L for 1.
  * The caller wipes the result, 32 bytes.
  * @throws RecoveryKeyTypo when it has another length, another character or a wrong checksum
  */

@@ -8,7 +8,7 @@ const ITERATIONS = 600_000;
 export interface VaultKeys {
   /** 64 bytes, for AES-256-SIV */
   readonly path: Bytes;
-  /** from which each envelope derives its own key, as from `label` and `asset` */
+  /** Each envelope derives its own key from this one; the same goes for `label` and `asset`. */
   readonly content: HeldKey;
   readonly label: HeldKey;
   /** 64 bytes, for AES-256-SIV */
@@ -56,7 +56,7 @@ export async function deriveVaultKeys(masterKey: Uint8Array): Promise<VaultKeys>
 }
 
 /**
- * What proves to the service that its holder knows the master key, of which it reveals nothing: 64 hex characters.
+ * Proves to the service that the client knows the master key, without revealing it: 64 hex characters.
  * @param verificationSalt in hex
  * @throws RangeError unless the salt is hex and the master key has 32 bytes
  */

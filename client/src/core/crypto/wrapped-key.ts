@@ -4,13 +4,13 @@ import { ENVELOPE_OVERHEAD, type FixedRandomness, openEnvelope, sealEnvelope } f
 import { DecryptionError } from './errors.js';
 import { type HeldKey, hkdf, hkdfKey } from './hash.js';
 
-/** Where a slot is: two uuids in lower case. A wrapped key opens in no other place. */
+/** The location of a slot: two UUIDs in lower case. A wrapped key opens only in its own slot. */
 export interface SlotPlace {
   readonly workspaceId: string;
   readonly slotId: string;
 }
 
-/** What opening a slot needs of it, as the service returned it: not to be trusted. */
+/** The parts of a slot that opening needs, as the service returned them: untrusted. */
 export interface StoredSlot {
   readonly kdf: unknown;
   readonly wrappedKey: unknown;

@@ -1,6 +1,6 @@
 import { decryptPath, isUnopened, type VaultKeys } from '../crypto/index.js';
 
-/** @returns undefined for a name of another vault, or one that a careless client wrote */
+/** @returns undefined for a name of another vault, or one that a faulty client wrote */
 export function openedPath(keys: VaultKeys, encryptedPath: string): string | undefined {
   try {
     return decryptPath(keys, encryptedPath);

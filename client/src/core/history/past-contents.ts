@@ -3,15 +3,15 @@ import { ApiError, collect } from '../http/index.js';
 import { failureOf, inLanes, type Workspace } from '../workspace/index.js';
 import type { PastFile } from './past-state.js';
 
-/** A content as it was, or why it is not to be had. */
+/** An old content, or why it is not available. */
 export type PastContent = { readonly path: string } & (
   { readonly content: Uint8Array } | { readonly problem: Error }
 );
 
-/** Contents are held in memory: more at once would cost more of it. */
+/** Contents are held in memory, so more lanes cost more memory. */
 const LANES = 4;
 
-/** The contents of old versions, in any order. One that is not to be had leaves the others. */
+/** The contents of old versions, in any order. An unavailable one does not stop the others. */
 export async function* pastContents(
   workspace: Workspace,
   keys: VaultKeys,
@@ -43,7 +43,7 @@ async function contentOf(
   } catch (error) {
     if (isUnopened(error)) return { path, problem: error };
     if (error instanceof ApiError && error.status === 404) {
-      await workspace.log.status(); // throws when it is the workspace that is gone
+      await workspace.log.status(); // throws when the workspace itself is gone
       return lost;
     }
     const { error: problem } = await failureOf(error, () => workspace.log.status());

@@ -8,26 +8,26 @@ import {
 } from '../workspace/index.js';
 import { openedPath } from './names.js';
 
-/** A file as it was. */
+/** A file in an earlier state. */
 export interface PastFile {
   readonly path: string;
   readonly encryptedPath: string;
   /**
-   * The version that it had; `now`: the one that the service has now; `absent`: there was no such file; `lost`: the service
-   * no longer has that version.
+   * The version at that time; `now`: the same as the current one; `absent`: the file did not exist; `lost`: the service no
+   * longer has the version.
    */
   readonly then: { readonly versionId: string } | 'now' | 'absent' | 'lost';
 }
 
-/** What was there at one moment, and what was not but is there now. */
+/** All files at a point in time, and the files that have been added since. */
 export interface PastState {
   /** By path. */
   readonly files: readonly PastFile[];
-  /** Files whose names this vault does not open: they stay as they are. */
+  /** Number of files whose names this vault does not open; they are left alone. */
   readonly unreadable: number;
 }
 
-/** What a checkpoint marks. */
+/** The state that a checkpoint marks. */
 export function stateOfManifest(keys: VaultKeys, { entries }: RestoreManifest): PastState {
   const files: PastFile[] = [];
   let unreadable = 0;
@@ -46,12 +46,12 @@ export function stateOfManifest(keys: VaultKeys, { entries }: RestoreManifest): 
   return { files: inOrder(files), unreadable };
 }
 
-/** The time of the service at which a change was made. */
+/** A change with the service's time of it. */
 type DatedChange = RemoteChange & { readonly changedAt: string };
 
 /**
- * What was there at a moment, by the change log.
- * @throws RangeError when the log no longer goes back so far
+ * The state at a point in time, from the change log.
+ * @throws RangeError when the log no longer goes back that far
  */
 export async function stateAt(workspace: Workspace, keys: VaultKeys, moment: Date): Promise<PastState> {
   const changes = await wholeLog(workspace, moment);
@@ -82,7 +82,7 @@ async function versionOf(workspace: Workspace, change: RemoteChange): Promise<Pa
   return found ? { versionId: found.id } : 'lost';
 }
 
-/** Every change, by whichever device. */
+/** Every change, by any device. */
 async function wholeLog(workspace: Workspace, moment: Date): Promise<DatedChange[]> {
   const changes: DatedChange[] = [];
   try {
@@ -102,7 +102,7 @@ async function wholeLog(workspace: Workspace, moment: Date): Promise<DatedChange
 
 const inOrder = (files: PastFile[]): PastFile[] => files.sort((a, b) => (a.path < b.path ? -1 : 1));
 
-/** What a checkpoint can be compared with. @throws RangeError when the log no longer goes back so far */
+/** The comparison with a checkpoint. @throws RangeError when the log no longer goes back that far */
 export async function manifestOf(workspace: Workspace, checkpointId: string): Promise<RestoreManifest> {
   try {
     return await workspace.history.restoreManifest(checkpointId);

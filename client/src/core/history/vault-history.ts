@@ -10,17 +10,17 @@ export interface FileVersion {
   readonly id: string;
   readonly version: number;
   readonly contentHash: string;
-  /** Of the envelope. */
+  /** Size of the envelope. */
   readonly encryptedSize: number;
-  /** An invalid date when the service's is none; so are the other dates here. */
+  /** An invalid date when the service sent none; this holds for the other dates here too. */
   readonly savedAt: Date;
   readonly deviceId: string | null;
 }
 
-/** A mark in the log. */
+/** A named position in the change log. */
 export interface NamedCheckpoint {
   readonly id: string;
-  /** Undefined when it does not open: another vault, or altered. */
+  /** Undefined when it cannot be decrypted: another vault, or altered. */
   readonly label: string | undefined;
   readonly kind: CheckpointKind;
   readonly cursor: number;
@@ -29,20 +29,20 @@ export interface NamedCheckpoint {
 
 /** A deleted file, whose versions are kept. */
 export interface DeletedFile {
-  /** Undefined when its name does not open. */
+  /** Undefined when its name cannot be decrypted. */
   readonly path: string | undefined;
   readonly encryptedPath: string;
   readonly deletedAt: Date;
 }
 
-/** What was in a vault: versions, checkpoints and the trash, with names and dates that people can read. */
+/** The history of a vault: versions, checkpoints and the trash, decrypted. */
 export class VaultHistory {
   constructor(
     private readonly workspace: Workspace,
     private readonly keys: VaultKeys,
   ) {}
 
-  /** Those of one file, newest first; none for a path that never had one. */
+  /** Versions of one file, newest first; none for a path that was never a file. */
   async versions(path: string): Promise<FileVersion[]> {
     try {
       const versions = await this.workspace.history.versions(encryptPath(this.keys, path));
@@ -52,7 +52,7 @@ export class VaultHistory {
       }));
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
-      await this.workspace.log.status(); // throws when it is the workspace that is gone
+      await this.workspace.log.status(); // throws when the workspace itself is gone
       return [];
     }
   }
@@ -63,9 +63,7 @@ export class VaultHistory {
     return Promise.all(checkpoints.map((one) => this.named(one)));
   }
 
-  /**
-   * Marks what the service has now. Once, also when the answer is lost: no other checkpoint has the same encrypted label.
-   */
+  /** Marks the current state of the service, once even if an answer is lost: encrypted labels are unique. */
   async createCheckpoint(label: string, kind: CheckpointKind = 'manual'): Promise<NamedCheckpoint> {
     const { history } = this.workspace;
     const encryptedLabel = await encryptLabel(this.keys, label);
@@ -88,22 +86,22 @@ export class VaultHistory {
       }));
   }
 
-  /** What a checkpoint marks. @throws RangeError when the log was shortened since */
+  /** The state that a checkpoint marks. @throws RangeError when the log was shortened since */
   async stateAtCheckpoint(checkpointId: string): Promise<PastState> {
     return stateOfManifest(this.keys, await manifestOf(this.workspace, checkpointId));
   }
 
-  /** What was there at a moment. @throws RangeError as `stateAtCheckpoint` */
+  /** The state at a point in time. @throws RangeError as `stateAtCheckpoint` */
   stateAt(moment: Date): Promise<PastState> {
     return stateAt(this.workspace, this.keys, moment);
   }
 
-  /** One file as it was in a version. */
+  /** One file in a given version. */
   pastFile(path: string, versionId: string): PastFile {
     return { path, encryptedPath: encryptPath(this.keys, path), then: { versionId } };
   }
 
-  /** Contents as they were, decrypted, in any order. One that is not to be had leaves the others. */
+  /** Old contents, decrypted, in any order. An unavailable one does not stop the others. */
   contents(files: Iterable<PastFile>, mostBytes = Infinity): AsyncGenerator<PastContent, void> {
     return pastContents(this.workspace, this.keys, files, mostBytes);
   }

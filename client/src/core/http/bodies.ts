@@ -1,39 +1,38 @@
 /** A body that is sent. */
 export type RequestBody = Uint8Array | string | StreamedBody;
 
-/** A body that is made while it is sent. */
+/** A body that is produced while it is sent. */
 export interface StreamedBody {
-  /** Begins it, once for each attempt. */
+  /** Starts the body; called once per attempt. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** In bytes. */
   readonly length: number;
 }
 
-/** Smaller bodies leave in one go. */
+/** Larger bodies are sent as streams of chunks of this size. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** What may wait in buffers between here and the link, and leaves unseen. */
+/** Bytes that may wait in buffers before the link, where progress cannot be seen. */
 const BUFFERED_BYTES = 1024 * 1024;
 
-/** Whether it leaves in one go. */
+/** Whether it is sent in one piece. */
 export const isSmall = (body: RequestBody): boolean => body.length <= CHUNK_BYTES;
 
-/** How a body is handed to `fetch`. */
+/** A body as passed to `fetch`. */
 export interface SentBody {
   readonly init: RequestInit & { duplex?: 'half' };
   readonly headers: Record<string, string>;
-  /** How many bytes leave unseen, if `whenSent` is not called for its chunks. */
+  /** Number of bytes without progress reports; 0 when `whenSent` is called for the chunks. */
   readonly unseen: number;
 }
 
 /**
- * Whether bodies of requests can be streams. Browsers cannot, or only over HTTP/2; they show no progress either, so an
- * upload gets a limit that grows with its size there.
+ * Whether request bodies can be streams. Browsers stream only over HTTP/2, if at all, and report no progress; there, an
+ * upload gets a time limit that grows with its size.
  */
 export const canStreamUploads =
   typeof (globalThis as { process?: { versions?: { node?: unknown } } }).process?.versions?.node === 'string';
 
-/** @param whenSent called whenever a chunk is taken, with how many bytes may leave unseen from then on */
+/** @param whenSent called for each chunk taken, with the number of bytes that may still be in buffers */
 export async function sentBody(
   body: RequestBody | undefined,
   streams: boolean,
@@ -62,7 +61,7 @@ async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
 
-/** A stream of chunks, with a call for each that is taken. */
+/** A stream of chunks. Calls `whenTaken` for each chunk that the reader takes. */
 export function streamOf(
   chunks: AsyncIterable<Uint8Array>,
   whenTaken: (bytes: number) => void = () => undefined,
@@ -76,23 +75,23 @@ export function streamOf(
       else controller.enqueue(next.value as Uint8Array<ArrayBuffer>);
     },
     cancel() {
-      iterator.return?.().catch(() => undefined); // which waits for a chunk that is under way
+      iterator.return?.().catch(() => undefined); // waits for a chunk in progress
     },
   });
 }
 
-/** What a stream has, as it comes. Not every browser iterates over streams. */
+/** The chunks of a stream. Not every browser can iterate over streams. */
 export async function* chunksIn(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
   const reader = stream?.getReader();
   if (!reader) return;
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    reader.cancel().catch(() => undefined); // does nothing when it was read to its end
+    reader.cancel().catch(() => undefined); // does nothing after the end
   }
 }
 
-/** All bytes. @throws RangeError when there are more than `most` */
+/** Concatenates all chunks. @throws RangeError when there are more than `most` bytes */
 export async function collect(
   chunks: AsyncIterable<Uint8Array>,
   most = Infinity,

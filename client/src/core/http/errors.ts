@@ -1,9 +1,9 @@
-/** The request got no answer, or only a part of one. */
+/** The request got no answer, or an incomplete one. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError';
 }
 
-/** Nothing came and nothing went for too long. The cause of a NetworkError. */
+/** No byte was sent or received for too long. The cause of a NetworkError. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
 
@@ -12,29 +12,29 @@ export class SilenceError extends Error {
   }
 }
 
-/** The session has ended, or its account is gone: somebody has to sign in again. */
+/** The session has ended, or its account is gone: the user has to sign in again. */
 export class SignInRequired extends Error {
   override readonly name = 'SignInRequired';
 }
 
-/** The service said something that it must not say. */
+/** The answer of the service violates its contract. */
 export class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer';
 }
 
-/** What a refused request was. */
+/** The request that was refused. */
 interface Asked {
   readonly method: string;
   readonly url: string;
 }
 
-/** The service refused a request. Decide by `status`; show `error` to people. */
+/** The service refused a request. Handle it by `status`; show `error` to users. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 
   private constructor(
     readonly status: number,
-    /** the reason that the service gives */
+    /** the reason given by the service */
     readonly error: string,
     /** all other fields of the answer, such as `needsBootstrap`, `details` or `code` */
     readonly fields: Readonly<Record<string, unknown>>,
@@ -46,18 +46,17 @@ export class ApiError extends Error {
     super(`${request.method} ${path} answered ${status}: ${error}`);
   }
 
-  /** Finds the request in the log of the service. */
+  /** Identifies the request in the log of the service. */
   get requestId(): string | null {
     return this.headers.get('x-request-id');
   }
 
-  /** Reads the body. */
   static async of(request: Asked, answer: Response): Promise<ApiError> {
     const { status, headers } = answer;
     return ApiError.from(request, { status, headers, fields: fieldsOf(await answer.text()) });
   }
 
-  /** Of an answer, or of a part of one, that is for this request. */
+  /** Takes an answer, or one item of a batch answer, to this request. */
   static from(
     request: Asked,
     answer: { readonly status: number; readonly fields: Record<string, unknown>; readonly headers?: Headers },

@@ -14,29 +14,29 @@ import { pauseBefore, RETRIES, type RetryOptions } from './retries.js';
 import { Silence } from './silence.js';
 
 export interface HttpOptions {
-  /** `fetch` of the platform unless told. */
+  /** Defaults to the platform's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Longest time without a byte in either direction; the total is not limited. A minute unless told. */
+  /** Longest time without a byte in either direction, by default a minute. The total time is not limited. */
   readonly silenceMs?: number;
-  /** What an upload has to be as fast as where its progress cannot be seen: in browsers, and in buffers. 16 kB unless told. */
+  /** Lowest rate of an upload whose progress cannot be seen: in browsers, and in buffers. 16 kB by default. */
   readonly slowestBytesPerSecond?: number;
-  /** The most bytes of bodies in a second, of all requests together. */
+  /** Most bytes of bodies per second, over all requests. */
   readonly bandwidth?: Bandwidth;
   readonly retries?: Partial<RetryOptions>;
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** From 0 to 1. */
   readonly random?: () => number;
-  /** Whether the platform sends streams; Node.js does. */
+  /** Whether the platform can stream request bodies; Node.js can. */
   readonly streamsUploads?: boolean;
 }
 
 const SILENCE_MS = 60_000;
 const SLOWEST_BYTES_PER_SECOND = 16_000;
-/** Of an answer that is held in memory. */
+/** Largest answer that is held in memory. */
 const MOST_BYTES = 512 * 1024 * 1024;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** Sends requests: ends silent ones, and repeats those that may be. */
+/** Sends requests. Ends silent ones, and retries repeatable ones. */
 export class Http {
   private readonly fetch: NonNullable<HttpOptions['fetch']>;
   private readonly retries: RetryOptions;
@@ -56,8 +56,8 @@ export class Http {
   }
 
   /**
-   * The answer, whatever its status. Its body has been read, unless the request says that it streams.
-   * @throws NetworkError when there is none, after all attempts; the reason of the signal when it is aborted
+   * Returns the answer, whatever its status. Its body has been read, unless the request streams.
+   * @throws NetworkError when there is none after all attempts; the reason of the signal when it is aborted
    */
   async send(request: HttpRequest): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
@@ -100,18 +100,18 @@ export class Http {
       ...body.init,
       signal: silence.signal,
       redirect: 'error',
-      credentials: 'omit', // a browser's own session at the service has no say
+      credentials: 'omit', // ignores a session of the browser at the service
       cache: 'no-store',
     });
     if (!answer.body || WITHOUT_BODY.has(answer.status)) return answer;
-    const watched = silence.watch(answer.body); // outside of the limit: who waits for that is not silent
+    const watched = silence.watch(answer.body); // inside the limit: waiting for the limit is not silence
     const chunks = failing(this.down?.limit(watched, request.signal) ?? watched, request);
     const { status, statusText, headers } = answer;
     const read = request.streams && answer.ok ? streamOf(chunks) : await collect(chunks, MOST_BYTES);
     return new Response(read, { status, statusText, headers });
   }
 
-  /** The body at the pace of the limit. One that leaves as a whole waits before it does. */
+  /** Limits the rate of the body. A body that is sent in one piece waits first. */
   private async slowed(
     body: RequestBody | undefined,
     streams: boolean,
@@ -128,7 +128,7 @@ export class Http {
   }
 }
 
-/** A body that breaks off is an error of the network. */
+/** Turns an error while reading the body into a NetworkError. */
 async function* failing(
   chunks: AsyncIterable<Uint8Array>,
   { url, signal }: HttpRequest,
@@ -141,7 +141,7 @@ async function* failing(
   }
 }
 
-/** `fetch` hides the reason in a cause. */
+/** `fetch` hides the reason in `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;

@@ -1,16 +1,16 @@
 import type { RequestBody } from './bodies.js';
 
-/** One request. Its URL is absolute. */
+/** One request, with an absolute URL. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RequestBody | undefined;
-  /** Whether it may be sent again when nobody knows whether it was carried out. */
+  /** Whether it may be repeated although it may already have been carried out. */
   readonly repeatable: boolean;
-  /** The most attempts without an answer, if fewer than usual: for what had better be sent in smaller parts. */
+  /** Most attempts without an answer, if fewer than the default: for requests that can be split into smaller ones. */
   readonly attempts?: number | undefined;
-  /** The body of a good answer is handed over as it comes, and is no longer repeated by then. */
+  /** Return the body of a successful answer as a stream. From then on the request is not retried. */
   readonly streams?: boolean;
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,25 +1,25 @@
 import type { HttpRequest } from './request.js';
 
-/** How a failed request is repeated. */
+/** How failed requests are retried. */
 export interface RetryOptions {
-  /** The most, the first one included. */
+  /** Most attempts, the first one included. */
   readonly attempts: number;
-  /** Pauses grow from this, doubling. */
+  /** The first pause; each further one is twice as long. */
   readonly firstPauseMs: number;
-  /** The longest pause. A service that asks for a longer one (Retry-After) is not asked again. */
+  /** The longest pause. A request is not retried when the service asks for a longer one (Retry-After). */
   readonly longestPauseMs: number;
 }
 
 export const RETRIES: RetryOptions = { attempts: 6, firstPauseMs: 500, longestPauseMs: 60_000 };
 
-/** Repeated if the request may be: those of gateways that lost the service, and a failure that may pass. */
+/** Transient errors of gateways and of the service. Only repeatable requests are retried after them. */
 const PASSING = new Set([500, 502, 503, 504]);
 
 /**
- * How long to wait before a request is repeated, in milliseconds: a random time up to the pause, so that clients that
- * failed together do not come back together; after Retry-After where the answer has one.
- * @param answer undefined: there was none
- * @returns undefined when it is not to be repeated
+ * How long to wait before a retry, in milliseconds: a random part of the pause, so that clients that failed together do not
+ * return together, added to Retry-After if the answer has one.
+ * @param answer undefined when there was none
+ * @returns undefined when the request is not to be retried
  */
 export function pauseBefore(
   request: HttpRequest,
@@ -31,7 +31,7 @@ export function pauseBefore(
   const { repeatable } = request;
   if (attempt >= (answer ? attempts : Math.min(attempts, request.attempts ?? attempts))) return undefined;
   const asked = answer && retryAfterMs(answer.headers);
-  // The service has done nothing of a request that it answers so.
+  // With these answers the service has not carried out the request.
   const isRefused = (answer?.status === 429 || answer?.status === 503) && asked !== undefined;
   const mayPass = answer === undefined || answer.status === 429 || PASSING.has(answer.status);
   if (!isRefused && !(repeatable && mayPass)) return undefined;
@@ -39,7 +39,7 @@ export function pauseBefore(
   return (asked ?? 0) + random() * Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1));
 }
 
-/** Retry-After, which is in seconds or a date. The identity handler has a header of its own. */
+/** Retry-After in milliseconds. Its value is seconds or a date; the identity handler has a header of its own. */
 export function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? headers.get('x-retry-after');
   if (!text) return undefined;

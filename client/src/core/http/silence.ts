@@ -1,7 +1,7 @@
 import { chunksIn } from './bodies.js';
 import { SilenceError } from './errors.js';
 
-/** Ends a request when nothing has come and nothing has gone for too long, and when its caller gives up. */
+/** Aborts a request when no byte was sent or received for too long, or when the caller aborts it. */
 export class Silence {
   private readonly controller = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -14,19 +14,19 @@ export class Silence {
     this.signal = callers ? AbortSignal.any([callers, this.controller.signal]) : this.controller.signal;
   }
 
-  /** A byte has come or gone, or is waited for from now on. @param extraMs more time, once */
+  /** Restarts the timer: a byte was sent or received, or is expected from now on. @param extraMs more time, once */
   expect(extraMs = 0): void {
     this.stop();
     const ms = this.ms + extraMs;
     this.timer = setTimeout(() => this.controller.abort(new SilenceError(ms)), ms);
   }
 
-  /** Nothing is waited for. */
+  /** Stops the timer: nothing is expected. */
   stop(): void {
     clearTimeout(this.timer);
   }
 
-  /** A body whose chunks are expected while somebody reads it; a reader may take its time. */
+  /** Chunks are expected only while the reader waits for one; a slow reader is not silence. */
   async *watch(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     const chunks = chunksIn(body);
     try {

@@ -1,20 +1,20 @@
 import type { Http } from './http.js';
 import type { HttpRequest } from './request.js';
 
-/** A token, as it was given. */
+/** A token. Compared by identity, not by its text. */
 export interface Token {
   readonly token: string;
 }
 
-/** Where the token of a request comes from. */
+/** Supplies the tokens of requests. */
 export interface TokenProvider {
   current(): Promise<Token>;
-  /** Another one, after this one was refused. @returns undefined when there is no other */
+  /** Another token, after this one was refused. @returns undefined when there is none */
   renewed(refused: Token): Promise<Token | undefined>;
 }
 
 /**
- * Returns what can be sent in a header. The error of the platform for anything else would repeat the token.
+ * Returns the token if it can be sent in a header. The platform's error for any other token would repeat the token.
  * @throws TypeError
  */
 export function checkToken(token: string): string {
@@ -22,21 +22,21 @@ export function checkToken(token: string): string {
   throw new TypeError('the token has characters that no token has: copy it again');
 }
 
-/** A personal access token: there is no other. */
+/** A personal access token, which cannot be renewed. */
 export const fixedToken = (token: string): TokenProvider => ({
   current: () => Promise.resolve({ token }),
   renewed: () => Promise.resolve(undefined),
 });
 
 interface Fetched extends Token {
-  /** By the clock of this device. */
+  /** By this device's clock. */
   readonly staleAt: number;
 }
 
-/** Renewed this much before its end. */
+/** Renewed this long before it expires. */
 const MARGIN_MS = 60_000;
 
-/** Tokens that are fetched when they are needed. Many requests wait for one renewal. */
+/** Fetches tokens when they are needed. Concurrent requests share one renewal. */
 export class RenewedToken implements TokenProvider {
   private fetched: Promise<Fetched> | undefined;
 
@@ -54,12 +54,12 @@ export class RenewedToken implements TokenProvider {
 
   async renewed(refused: Token): Promise<Token> {
     const held = this.fetched;
-    // Not by their texts: two that are made within a second may be the same.
+    // Compared by identity: two tokens that are issued within a second may have the same text.
     const isHeld = (await held?.catch(() => undefined)) === refused;
     return isHeld ? this.after(held) : this.current();
   }
 
-  /** Whoever finds it stale first renews it; the others wait for the same. */
+  /** The first caller that finds the token stale renews it; other callers wait for the same renewal. */
   private after(stale: Promise<Fetched> | undefined): Promise<Token> {
     return (this.fetched === stale ? undefined : this.fetched) ?? this.renew();
   }
@@ -71,13 +71,13 @@ export class RenewedToken implements TokenProvider {
     }));
     this.fetched = fetching;
     fetching.catch(() => {
-      if (this.fetched === fetching) this.fetched = undefined; // a failure is not kept for later requests
+      if (this.fetched === fetching) this.fetched = undefined; // later requests try again
     });
     return fetching;
   }
 }
 
-/** The lifetime that a JWT states, whatever the clock of this device shows; without end for any other token. */
+/** The lifetime that a JWT states, independent of this device's clock; infinite for any other token. */
 function lifetimeMs(token: string): number {
   try {
     const claims = token.split('.')[1] ?? '';
@@ -92,7 +92,7 @@ function lifetimeMs(token: string): number {
   return Infinity;
 }
 
-/** Sends a request with a token; once more with another one if that is refused. */
+/** Sends a request with a token. Retries once with another token when the first is refused. */
 export async function sendAuthorized(
   http: Http,
   tokens: TokenProvider,

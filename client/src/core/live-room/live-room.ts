@@ -2,18 +2,17 @@ import type { Session } from '../api/index.js';
 import { ApiError, SignInRequired } from '../http/index.js';
 import { type Ended, hold, type SocketConstructor, type SocketTimes } from './socket.js';
 
-/** What a room needs. */
 export interface LiveRoomOptions {
   readonly session: Session;
   readonly workspaceId: string;
   readonly deviceId: string;
-  /** Where this device is in the change log. */
+  /** The position of this device in the change log. */
   readonly cursor: () => number;
-  /** `globalThis.WebSocket` unless told; Node.js 20 has none: the one of the package `ws`. */
+  /** Defaults to `globalThis.WebSocket`. Node.js 20 has none: pass the one of the package `ws`. */
   readonly WebSocket?: SocketConstructor;
-  /** Something has changed, or may have while there was no connection: pull, or list the assets. */
+  /** Something has changed, or may have changed without a connection: pull, or list the assets. */
   readonly onNews: (what: 'changes' | 'assets-changed') => void;
-  /** Whether there is a connection. Without one, nothing is lost and nothing is told. */
+  /** Called when the connection opens or closes. Without one, news is not lost, only late. */
   readonly onConnected?: (isConnected: boolean) => void;
   readonly times?: Partial<SocketTimes>;
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -21,7 +20,7 @@ export interface LiveRoomOptions {
   readonly random?: () => number;
 }
 
-/** Why a room was given up: connecting again would change nothing. */
+/** The room was closed for a reason that reconnecting does not change. */
 export class LiveRoomClosed extends Error {
   override readonly name = 'LiveRoomClosed';
 
@@ -37,7 +36,7 @@ const TIMES: SocketTimes = { welcomeMs: 20_000, silenceMs: 75_000 };
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Close codes after which the service wants to be left alone for a while. */
+/** Close codes that ask the client to wait longer. */
 const BACK_OFF = new Set([1013, 4429]);
 
 const FOR_GOOD: Readonly<Record<number, LiveRoomClosed['reason']>> = {
@@ -50,8 +49,8 @@ const FOR_GOOD: Readonly<Record<number, LiveRoomClosed['reason']>> = {
 };
 
 /**
- * Listens to a workspace until it is stopped, and connects again whenever the connection is lost. A message is a hint to
- * pull and nothing more, and so is each new connection.
+ * Listens to a workspace until it is closed, and reconnects whenever the connection is lost. Every message, and every new
+ * connection, is only a hint to pull.
  */
 export class LiveRoom {
   private readonly stopping = new AbortController();
@@ -63,15 +62,15 @@ export class LiveRoom {
     const WebSocket = options.WebSocket ?? (globalThis as { WebSocket?: SocketConstructor }).WebSocket;
     if (!WebSocket) throw new TypeError('this platform has no WebSocket: give the one of the package ws');
     this.running = this.run(WebSocket);
-    this.running.catch(() => undefined); // for whoever asks `closed`
+    this.running.catch(() => undefined); // callers get it from `closed`
   }
 
-  /** Ends when `close` was called. @throws LiveRoomClosed when the room is closed for good */
+  /** Resolves after `close`. @throws LiveRoomClosed when the room is closed for good */
   get closed(): Promise<void> {
     return this.running;
   }
 
-  /** The network may be back: connects now, if it was going to wait. */
+  /** Reconnects at once if it is waiting to: the network may be back. */
   wake(): void {
     this.waking.abort();
   }
@@ -96,12 +95,12 @@ export class LiveRoom {
     }
   }
 
-  /** One connection, from the token to its end. */
+  /** Runs one connection, from the token to its end. */
   private async connect(WebSocket: SocketConstructor): Promise<Ended> {
     const { session, workspaceId, deviceId, cursor, onNews, onConnected } = this.options;
     const path = `/api/v1/workspaces/${workspaceId}`;
     try {
-      // A refused upgrade tells a browser nothing but that it failed: the workspace itself tells why.
+      // A browser hides why an upgrade was refused, so ask for the workspace first: its error says why.
       await session.send({ method: 'GET', path, signal: this.stopping.signal });
       const socket = new WebSocket(await session.socketUrl(`${path}/ws`));
       return await hold(
@@ -113,7 +112,7 @@ export class LiveRoom {
           onWelcome: () => {
             onConnected?.(true);
             onNews('changes');
-            onNews('assets-changed'); // of which no cursor tells
+            onNews('assets-changed'); // the cursor does not cover assets
           },
           onNews,
         },

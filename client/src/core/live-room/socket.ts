@@ -1,4 +1,4 @@
-/** A WebSocket as browsers have it; that of Node.js 22 and of the package `ws` are alike. */
+/** The WebSocket of browsers, of Node.js 22 and of the package `ws`. */
 export interface Socket {
   send(data: string): void;
   close(): void;
@@ -10,17 +10,17 @@ export interface Socket {
 /** Such as `globalThis.WebSocket`. */
 export type SocketConstructor = new (url: string) => Socket;
 
-/** What a socket has to do to count as alive. */
+/** Timeouts after which a socket counts as dead. */
 export interface SocketTimes {
-  /** Until the service has welcomed the device, the opening included. */
+  /** Until the welcome message, connecting included. */
   readonly welcomeMs: number;
-  /** Without a message. A ping is sent after a third of it. */
+  /** Without a message. A ping is sent after a third of this time. */
   readonly silenceMs: number;
 }
 
 /** How a connection ended. */
 export interface Ended {
-  /** Of the WebSocket; 0 when nothing or nonsense came. */
+  /** Close code of the WebSocket; 0 after a timeout or an invalid message. */
   readonly code: number;
   readonly wasWelcome: boolean;
 }
@@ -33,8 +33,8 @@ interface Connection {
 }
 
 /**
- * Holds one connection as long as it lives. A browser does not show the pings of the service, and a link that swallows
- * everything closes nothing: so the client pings too, by a message that is answered.
+ * Runs one connection until it ends. A browser does not expose the service's pings, and a dead link closes no socket, so
+ * the client sends ping messages, which the service answers.
  */
 export function hold(socket: Socket, times: SocketTimes, connection: Connection): Promise<Ended> {
   return new Promise((resolve) => {

@@ -26,7 +26,7 @@ export class Contents {
     return (await this.workspace.log.status()).cursor;
   }
 
-  /** Those that are kept, oldest first. */
+  /** The versions that are kept, oldest first. */
   async versions(encryptedPath: string): Promise<{ readonly id: string; readonly version: number }[]> {
     return (await this.workspace.history.versions(encryptedPath)).sort((a, b) => a.version - b.version);
   }

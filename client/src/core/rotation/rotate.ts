@@ -6,28 +6,27 @@ import { RotationCopy, type RotationProgress } from './rotation-copy.js';
 import { extended, type RotationPlan } from './rotation-plan.js';
 import { unless404 } from './unless-404.js';
 
-/** A rotation that is under way. It contains no secret. */
+/** The progress of a rotation. Contains no secret. */
 export interface RotationRecord {
   readonly oldId: string;
   readonly newId: string;
   readonly plan: RotationPlan;
-  /** From now on the old workspace may be gone. */
+  /** From then on the old workspace may be deleted. */
   readonly isVerified: boolean;
 }
 
-/** Keeps the record of one rotation, so that it goes on after a crash at any moment. */
+/** Stores the record of one rotation, so that it can resume after a crash at any point. */
 export interface RotationStore {
   /** @returns undefined when there is none */
   load(): Promise<RotationRecord | undefined>;
-  /** Replaces it, as a whole and durably. */
+  /** Replaces the record atomically and durably. */
   save(record: RotationRecord): Promise<void>;
 }
 
-/** What a rotation needs. */
 export interface Rotation {
   readonly session: Session;
   readonly oldId: string;
-  /** Opens the old vault; not called when only the end of a rotation is left. */
+  /** Opens the old vault. Not called when only the last steps of a rotation are left. */
   readonly unlockOld: () => Promise<VaultKeys>;
   readonly newPassword: string;
   readonly store: RotationStore;
@@ -37,9 +36,9 @@ export interface Rotation {
 const NOTHING: RotationPlan = { cursor: 0, steps: [] };
 
 /**
- * Encrypts everything of a workspace under a new master key into a new workspace, compares every byte, and deletes the
- * old one only then. Repeat it after a crash with the same store: it goes on where it was. Forget the record when the id
- * of the new workspace has been passed on. @returns the vault of the new workspace
+ * Encrypts everything in a workspace under a new master key into a new workspace, compares every byte, and only then
+ * deletes the old one. After a crash, call it again with the same store to resume. Delete the record once the id of the new
+ * workspace is stored elsewhere. @returns the vault of the new workspace
  */
 export async function rotate(rotation: Rotation): Promise<Vault> {
   const { session, oldId, store, newPassword } = rotation;
@@ -63,7 +62,7 @@ export async function rotate(rotation: Rotation): Promise<Vault> {
   return vault;
 }
 
-/** Undefined when its new workspace has been deleted: the rotation begins again. */
+/** @returns undefined when its new workspace has been deleted: the rotation starts again */
 async function ongoing(
   session: Session,
   kept: RotationRecord | undefined,
@@ -72,7 +71,7 @@ async function ongoing(
   return isThere ? kept : undefined;
 }
 
-/** Copies until nothing has changed in the old workspace while it was compared. */
+/** Copies until the old workspace has not changed during a comparison. */
 async function complete(
   { store, onProgress = () => undefined }: Rotation,
   record: RotationRecord,
@@ -93,7 +92,7 @@ async function complete(
   await save(store, { ...record, plan, isVerified: true });
 }
 
-/** @throws when another rotation has put its own record there: only one of them may delete the old workspace */
+/** @throws when another rotation has stored its record: only one of them may delete the old workspace */
 async function save(store: RotationStore, record: RotationRecord): Promise<void> {
   if ((await store.load())?.newId !== record.newId)
     throw new Error('another rotation of this workspace writes to the same record: end all, and begin again');

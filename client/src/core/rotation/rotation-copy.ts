@@ -19,10 +19,10 @@ import { doneSteps, type RotationPlan, type RotationStep } from './rotation-plan
 
 const IN_FLIGHT = 8;
 
-/** Tells how far a rotation is. */
+/** Reports the progress of a rotation. */
 export type RotationProgress = (doing: string, done: number, total: number) => void;
 
-/** Copies from one workspace to another under other keys, and compares both. */
+/** Copies one workspace to another under other keys, and compares the two. */
 export class RotationCopy {
   constructor(
     private readonly old: Contents,
@@ -30,7 +30,7 @@ export class RotationCopy {
     private readonly progress: RotationProgress,
   ) {}
 
-  /** Does all steps that have not been done, one after the other. @throws when the old workspace lost a planned version */
+  /** Carries out the remaining steps in order. @throws when the old workspace lost a planned version */
   async run(plan: RotationPlan): Promise<void> {
     const { steps } = plan;
     const done = await doneSteps(plan, this.fresh, (path) => this.pathOf(path));
@@ -41,10 +41,7 @@ export class RotationCopy {
     }
   }
 
-  /**
-   * Makes the assets of the new workspace those of the old one, comparing all bytes. @returns how many had to be
-   * changed
-   */
+  /** Copies the assets to the new workspace, and deletes any others there. Compares all bytes. @returns how many changed */
   async copyAssets(): Promise<number> {
     const { old, fresh } = this;
     const present = new Set(await fresh.assets());
@@ -65,8 +62,8 @@ export class RotationCopy {
   }
 
   /**
-   * Downloads every version from both workspaces, decrypts and compares; then all checkpoints: kind, label and the state that
-   * they mark.
+   * Downloads every version from both workspaces, decrypts and compares them; then compares all checkpoints: kind, label
+   * and the state that they mark.
    * @throws when anything is missing or differs
    */
   async verify(plan: RotationPlan): Promise<void> {
@@ -90,7 +87,7 @@ export class RotationCopy {
     if (copied.sort().join() !== expected.sort().join()) throw new Error('the checkpoints differ');
   }
 
-  /** The checkpoints that the new workspace should have. Each other step is one change there. */
+  /** The checkpoints that the new workspace should have. Every other step is one change there. */
   private async marksOf(steps: readonly RotationStep[]): Promise<string[]> {
     const marks: string[] = [];
     let changes = 0;
@@ -127,7 +124,7 @@ export class RotationCopy {
     for (const [index, { id }] of versions.entries()) {
       const copy = await this.contentOf(this.fresh, path, id);
       const original = await this.contentOf(this.old, oldPath, oldVersions[index] ?? '');
-      // An original that the service has thinned out since was authentic when it was copied.
+      // If the service has thinned out the original since, the copy was checked when it was made.
       if (!copy || (original && !areEqual(original, copy)))
         throw new Error(`${name} differs in the new workspace`);
     }

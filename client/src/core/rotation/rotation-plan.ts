@@ -1,7 +1,7 @@
 import type { CheckpointKind } from '../workspace/index.js';
 import type { Contents } from './contents.js';
 
-/** One thing to do in the new workspace. Paths and labels are those of the old one. */
+/** One step in the new workspace, with paths and labels of the old one. */
 export type RotationStep =
   | { readonly do: 'upload'; readonly path: string; readonly versionId: string }
   | { readonly do: 'delete'; readonly path: string }
@@ -12,9 +12,9 @@ export type RotationStep =
       readonly kind: CheckpointKind;
     };
 
-/** What is to be done, in the order in which it happened in the old workspace. */
+/** All steps of a rotation, in the order in which they happened in the old workspace. */
 export interface RotationPlan {
-  /** The change of the old workspace up to which it goes. */
+  /** The last change of the old workspace that the plan covers. */
   readonly cursor: number;
   readonly steps: readonly RotationStep[];
 }
@@ -22,8 +22,8 @@ export interface RotationPlan {
 const PAGE = 1_000;
 
 /**
- * Extends the plan by what has happened in the old workspace since: its versions that are still kept, deletions and
- * checkpoints. Their order is that of its log, so a checkpoint marks the same state in the new workspace.
+ * Extends the plan by what has happened in the old workspace since: versions that are still kept, deletions and
+ * checkpoints. The order is that of its log, so a checkpoint marks the same state in the new workspace.
  */
 export async function extended(plan: RotationPlan, old: Contents): Promise<RotationPlan> {
   const steps = [...plan.steps];
@@ -54,7 +54,7 @@ export async function extended(plan: RotationPlan, old: Contents): Promise<Rotat
     return page.cursor;
   }
 
-  // The head first: a checkpoint that is created after this list marks that state or a later one.
+  // Read the head first: a checkpoint that is created after this listing marks that state or a later one.
   const head = await old.head();
   const checkpoints = (await old.checkpoints()).filter(
     ({ id, cursor }) => !planned.has(id) && cursor <= head,
@@ -69,9 +69,9 @@ export async function extended(plan: RotationPlan, old: Contents): Promise<Rotat
 }
 
 /**
- * How many steps have been done, by what is in the new workspace: each upload and deletion is one change there, in this
- * order. So nothing else needs to be remembered, and a crash between a step and its record cannot happen.
- * @throws when the new workspace has anything else in it
+ * The number of completed steps, derived from the new workspace: each upload and deletion is one change there, in this
+ * order. So progress needs no record that a crash could separate from its step.
+ * @throws when the new workspace contains anything else
  */
 export async function doneSteps(
   { steps }: RotationPlan,

@@ -1,6 +1,6 @@
 import { ApiError } from '../http/index.js';
 
-/** The answer; undefined when there is no such thing. */
+/** The answer; undefined for a 404. */
 export async function unless404<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -16,11 +16,11 @@ import {
 } from '../crypto/index.js';
 import { ApiError, InvalidAnswer } from '../http/index.js';
 
-/** A slot as the service returns it: not to be trusted. */
+/** A slot as the service returns it: untrusted. */
 export interface KeySlot extends StoredSlot {
-  /** A uuid in lower case. */
+  /** A UUID in lower case. */
   readonly id: string;
-  /** Kinds that are not known here are left alone. */
+  /** Slots of unknown kinds are left alone. */
   readonly kind: KeySlotKind;
   readonly label: string | null;
   readonly createdAt: string;
@@ -35,11 +35,11 @@ export interface KeySlotList {
   readonly slots: readonly KeySlot[];
 }
 
-/** As many as a vault can have. A service that lists more wants to keep the client busy. */
+/** The limit of the service. One that lists more slots wants to keep the client busy. */
 const MOST_SLOTS = 16;
 const MOST_PASSWORDS = 4;
 
-/** The derivations from passwords, which take most of a second. */
+/** Derivations from passwords, which take most of a second. */
 export interface PasswordCrypto {
   makePasswordSlot(
     place: SlotPlace,
@@ -54,7 +54,7 @@ export interface PasswordCrypto {
 
 const PUBLISHED: PasswordCrypto = { makePasswordSlot, openPasswordSlot, deriveMasterKey };
 
-/** The key slots of one workspace. All of this may be repeated after a lost answer. */
+/** The key slots of one workspace. Every method can be repeated after a lost answer. */
 export class KeySlots {
   readonly workspaceId: string;
 
@@ -63,10 +63,10 @@ export class KeySlots {
     workspaceId: string,
     readonly crypto: PasswordCrypto = PUBLISHED,
   ) {
-    this.workspaceId = workspaceId.toLowerCase(); // as it is written into the slots
+    this.workspaceId = workspaceId.toLowerCase(); // as in the slots' associated data
   }
 
-  /** @throws Error when there is no vault yet; InvalidAnswer for a list that no vault can have */
+  /** @throws Error when there is no vault yet; InvalidAnswer for a list that violates the contract */
   async list(): Promise<KeySlotList> {
     const params = { path: { id: this.workspaceId } };
     const list = await dataOf(this.session.api.GET('/api/v1/workspaces/{id}/key-slots', { params }));
@@ -82,18 +82,18 @@ export class KeySlots {
     return { encryptionSalt, verificationSalt, slots };
   }
 
-  /** Sets up the encryption, once, with a master key that owes nothing to a password. @returns the proof */
+  /** Sets up the encryption, once, with a master key that is independent of any password. @returns the proof */
   async setUp(masterKey: Uint8Array): Promise<string> {
-    const [encryptionSalt, verificationSalt] = [toHex(newMasterKey()), toHex(newMasterKey())]; // the first is not used
+    const [encryptionSalt, verificationSalt] = [toHex(newMasterKey()), toHex(newMasterKey())]; // encryptionSalt is not used
     const proof = await verificationHash(masterKey, verificationSalt);
     const body = { encryptionSalt, verificationSalt, verificationHash: proof };
     const params = { path: { id: this.workspaceId } };
-    // 409: a repeat after a lost answer. Had somebody else set it up, the first slot would be refused.
+    // 409: a repeat after a lost answer. If another client had set it up, the first slot would be refused.
     await unless(409, this.session.api.POST('/api/v1/workspaces/{id}/setup-encryption', { params, body }));
     return proof;
   }
 
-  /** Whether the service says that this proves knowledge of the master key. */
+  /** Whether the service accepts this proof of the master key. */
   async isMasterKey(proof: string): Promise<boolean> {
     const request = { params: { path: { id: this.workspaceId } }, body: { verificationHash: proof } };
     return (await dataOf(this.session.api.POST('/api/v1/workspaces/{id}/verify-password', request))).valid;
@@ -126,7 +126,7 @@ export class KeySlots {
   }
 }
 
-/** The status of a refusal that is as good as the answer, or the answer. */
+/** The answer, or the status of an expected refusal. */
 async function unless<T>(status: number, answer: Promise<T>, ...others: number[]): Promise<T | number> {
   try {
     return await answer;
@@ -136,7 +136,7 @@ async function unless<T>(status: number, answer: Promise<T>, ...others: number[]
   }
 }
 
-/** The id and the time go into requests. */
+/** The id and the time are sent in requests. */
 function isSlot({ id, updatedAt }: KeySlot): boolean {
   return (
     typeof (id as unknown) === 'string' &&

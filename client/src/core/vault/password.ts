@@ -3,11 +3,11 @@ import { ApiError } from '../http/index.js';
 import type { KeySlot, KeySlots } from './key-slots.js';
 import { openingSlots, unlock, type Unlocked, WrongSecret } from './unlock.js';
 
-/** How a change of the password ended. */
+/** The result of a password change. */
 export interface PasswordChanged {
-  /** Slots of other passwords, which still open the vault. */
+  /** Number of slots with other passwords, which still open the vault. */
   readonly others: number;
-  /** The old password still opens it: another device has written it meanwhile, or the service has kept it. Repeat. */
+  /** The old password still opens the vault: another device has added it, or the service kept its slot. Repeat. */
   readonly isOldLeft: boolean;
 }
 
@@ -16,16 +16,16 @@ export interface PasswordChange {
   readonly fresh: string;
   /** Whether the vault is known to have slots. */
   readonly hasSlots?: boolean;
-  /** Called when the new password opens the vault, before anything is deleted: from now on it is the one to remember. */
+  /** Called once the new password opens the vault, before anything is deleted: the user has to remember it from now on. */
   readonly whenAdded?: () => void;
-  /** Parameters of the new slot, each time with a new salt. */
+  /** Parameters of the new slot, with a new salt on each call. */
   readonly kdf?: (() => PasswordKdf) | undefined;
 }
 
 /**
- * Gives a vault a new password: first the new slot, then away with those that the old password opens, and with no other.
- * Nothing is deleted that was not listed before the new slot was stored, so of two devices that do this at once neither
- * deletes the other's. It may be repeated after a crash or a lost answer, with the same two passwords.
+ * Replaces the password of a vault: first stores the new slot, then deletes exactly the slots that the old password opens.
+ * Deletes only slots that were listed before the new one was stored, so two devices that change the password at once do not
+ * delete each other's slot. Repeatable after a crash or a lost answer, with the same two passwords.
  * @throws WrongSecret when neither password opens the vault
  */
 export async function changePassword(slots: KeySlots, change: PasswordChange): Promise<PasswordChanged> {
@@ -41,7 +41,7 @@ export async function changePassword(slots: KeySlots, change: PasswordChange): P
   const others = vault.listed.filter(
     ({ id, kind }) => kind === 'password' && id !== freshId && !isOutdated(id),
   );
-  // The others are known not to open with it, unless they have been replaced.
+  // The other slots do not open with the old password, unless they have been replaced.
   const isKnown = ({ id, updatedAt }: KeySlot): boolean =>
     id === freshId || others.some((slot) => slot.id === id && slot.updatedAt === updatedAt);
   const unknown = (await slots.list()).slots.filter((slot) => !isKnown(slot));
@@ -49,8 +49,8 @@ export async function changePassword(slots: KeySlots, change: PasswordChange): P
 }
 
 /**
- * Adds a password. One that opens the vault already is written again, so that no device that has listed it before
- * deletes it. @returns the id of its slot
+ * Adds a password. Rewrites the slot of a password that already opens the vault, so that no device that has listed the slot
+ * before deletes it. @returns the id of its slot
  */
 export async function addPassword(
   { slots, listed, masterKey, proof }: Unlocked,
@@ -65,8 +65,8 @@ export async function addPassword(
 }
 
 /**
- * Gives a vault of before its first slot, for the password that has just opened it. Two devices may do so at once: both
- * slots open. A service that refuses (a token without the scope, maintenance) is asked again the next time.
+ * Adds the first slot to a vault that predates slots, for the password that has just opened it. If two devices do so at
+ * once, both slots open. If the service refuses (a token without the scope, maintenance), the next unlock tries again.
  * @returns whether the vault has a password slot now
  */
 export async function adoptSlots(vault: Unlocked, password: string): Promise<boolean> {
@@ -80,7 +80,7 @@ export async function adoptSlots(vault: Unlocked, password: string): Promise<boo
   }
 }
 
-/** The new password is tried second: the change may have been made by an attempt whose end was not seen. */
+/** Tries the new password second, because an interrupted attempt may already have changed it. */
 async function unlockByEither(slots: KeySlots, change: PasswordChange): Promise<Unlocked> {
   try {
     return await unlockWithSlots(slots, change.old, change);
@@ -93,8 +93,8 @@ async function unlockByEither(slots: KeySlots, change: PasswordChange): Promise<
 }
 
 /**
- * In a vault of before, the first slot takes the place of the derivation. So it has to be one of the password that opens
- * the vault: it is not sure that the slot of another one has been stored when this device stops.
+ * In a vault that predates slots, the first slot replaces the derivation. It has to be one for the password that opens the
+ * vault: the slot of another one may not be stored when this device stops.
  */
 async function unlockWithSlots(
   slots: KeySlots,

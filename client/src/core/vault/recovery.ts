@@ -10,18 +10,18 @@ import {
 import type { KeySlot } from './key-slots.js';
 import { type Unlocked, WrongSecret } from './unlock.js';
 
-/** A recovery key that does not count yet. */
+/** A recovery key that is not valid yet. */
 export interface RecoveryDraft {
-  /** To be shown once, and written down. */
+  /** Show it once, to be written down. */
   readonly text: string;
   /**
-   * Stores its slot, if what was typed is the key: one that nobody has copied correctly would be worse than none.
-   * @throws RecoveryKeyTypo for text that is no recovery key, WrongSecret for another one; both can be tried again
+   * Stores the slot if the typed text is the key: a key that was copied incorrectly would be worse than none.
+   * @throws RecoveryKeyTypo for text that is no recovery key, WrongSecret for another one; both allow another try
    */
   confirm(typed: string): Promise<void>;
 }
 
-/** Makes a recovery key. Those that the vault has stay valid. */
+/** Makes a recovery key. Existing ones stay valid. */
 export async function draftRecoveryKey({ slots, masterKey, proof }: Unlocked): Promise<RecoveryDraft> {
   const key = generateRecoveryKey();
   const text = await formatRecoveryKey(key);
@@ -35,7 +35,7 @@ export async function draftRecoveryKey({ slots, masterKey, proof }: Unlocked): P
   return { text, confirm };
 }
 
-/** Adds a passkey, with what it gives for its salt. @returns the id of its slot */
+/** Adds a passkey by its PRF result. @returns the id of its slot */
 export async function addPasskey(
   { slots, masterKey, proof }: Unlocked,
   passkey: Passkey,
@@ -48,7 +48,7 @@ export async function addPasskey(
   return slotId;
 }
 
-/** The passkeys to ask for. Slots of another form are left out. */
+/** The passkeys of the listed slots. Malformed slots are skipped. */
 export function passkeysIn(listed: readonly KeySlot[]): (Passkey & { readonly slotId: string })[] {
   return listed.flatMap(({ id: slotId, kind, kdf }) => {
     if (kind !== 'passkey') return [];
@@ -61,8 +61,8 @@ export function passkeysIn(listed: readonly KeySlot[]): (Passkey & { readonly sl
 }
 
 /**
- * Deletes a slot. @throws when the vault was opened by this very slot, which may be the only one that opens it; when there
- * is no such slot; when it has been replaced since it was listed
+ * Deletes a slot. @throws for the slot that opened the vault, which may be its only one; when the slot does not exist; when
+ * it has been replaced since it was listed
  */
 export async function removeSlot(
   { slots, listed, openedBy, proof }: Unlocked,

@@ -9,12 +9,12 @@ import {
 } from '../crypto/index.js';
 import type { KeySlot, KeySlotList, KeySlots } from './key-slots.js';
 
-/** What opens a vault. */
+/** A secret that opens a vault. */
 export type Secret =
   | { readonly password: string }
-  /** As it was typed. */
+  /** As typed. */
   | { readonly recoveryKey: string }
-  /** What the passkey of a slot gives for its salt, by WebAuthn's extension `prf`. */
+  /** The passkey's result for the salt of the slot, by WebAuthn's extension `prf`. */
   | { readonly slotId: string; readonly prfOutput: Uint8Array };
 
 /** No key slot opens with this secret. */
@@ -23,8 +23,8 @@ export class WrongSecret extends Error {
 }
 
 /**
- * A vault that is known to have slots has none, as the service says. It could have the password guessed, or have the
- * client encrypt under a key that it knows: nothing is derived from the password.
+ * The service claims that a vault that is known to have slots has none. It could use that to guess the password, or to make
+ * the client encrypt under a key that it knows. Nothing is derived from the password.
  */
 export class SlotsHidden extends Error {
   override readonly name = 'SlotsHidden';
@@ -34,15 +34,15 @@ export class SlotsHidden extends Error {
   }
 }
 
-/** An open vault, and how it was opened. */
+/** An open vault. */
 export interface Unlocked {
   readonly slots: KeySlots;
   /** As listed before it was opened. */
   readonly listed: readonly KeySlot[];
-  /** Undefined: it has no password slot, and its master key is derived from the password. */
+  /** Undefined: the vault has no password slot, and its master key is derived from the password. */
   readonly openedBy: KeySlot | undefined;
   readonly masterKey: Bytes;
-  /** Proves to the service that its holder knows the master key. */
+  /** Proves knowledge of the master key to the service. */
   readonly proof: string;
 }
 
@@ -61,7 +61,7 @@ export async function unlock(slots: KeySlots, secret: Secret, hasSlots: boolean)
   return unlockBy(slots, list, candidates, open, 'the passkey is not one of this vault');
 }
 
-/** The password slots that open with a password, and their keys. @param most how many */
+/** The slots that a password opens, with their keys. @param most how many to find */
 export async function openingSlots(
   slots: KeySlots,
   listed: readonly KeySlot[],
@@ -81,7 +81,7 @@ async function unlockByPassword(slots: KeySlots, password: string, hasSlots: boo
     slots.crypto.openPasswordSlot(slots.place(slot.id), slot, password);
   if (candidates.length > 0) return unlockBy(slots, list, candidates, open, 'the vault password is wrong');
   if (hasSlots) throw new SlotsHidden();
-  // A vault of before. Only the service can tell whether the key is right: this is as safe as the service is honest.
+  // The vault predates slots. Only the service can tell whether the key is right, so this trusts the service.
   const masterKey = await slots.crypto.deriveMasterKey(password, list.encryptionSalt);
   const vault = await unlocked(slots, list, masterKey, undefined);
   if (await slots.isMasterKey(vault.proof)) return vault;
@@ -112,7 +112,7 @@ async function unlockBy(
   throw refused ?? new WrongSecret(refusal);
 }
 
-/** One slot that no client has written does not hide the others. */
+/** Skips malformed slots, so that one of them does not hide the others. */
 async function opened(
   candidates: readonly KeySlot[],
   open: (slot: KeySlot) => Promise<Bytes>,

@@ -20,28 +20,27 @@ import {
 import { addPasskey, draftRecoveryKey, passkeysIn, type RecoveryDraft, removeSlot } from './recovery.js';
 import { type Secret, unlock, type Unlocked, WrongSecret } from './unlock.js';
 
-/** How a vault is opened. */
 export interface UnlockOptions {
   /**
-   * Whether the vault is known to have slots: `hasSlots` of an earlier time, to be kept with the id of the workspace. A
-   * service that hides them is found out then.
+   * Whether the vault is known to have slots: an earlier `hasSlots`, stored with the id of the workspace. It exposes a
+   * service that hides the slots.
    */
   readonly hasSlots?: boolean;
 }
 
-/** An open vault: the keys of a workspace, and what opens it. */
+/** An open vault: the keys of a workspace, and its key slots. */
 export class Vault {
   private constructor(
     private readonly unlocked: Unlocked,
-    /** What contents, paths, labels and assets are encrypted with. */
+    /** Encrypt contents, paths, labels and assets. */
     readonly keys: VaultKeys,
-    /** To be kept, and given to `unlock` the next time. */
+    /** Store it, and pass it to `unlock` the next time. */
     readonly hasSlots: boolean,
   ) {}
 
   /**
-   * Creates a workspace with a vault that one password opens. Until the first slot is stored nothing could open it, so use
-   * the workspace only when this has returned: a crash leaves behind an empty one that nothing refers to.
+   * Creates a workspace with a vault that one password opens. Do not use the workspace before this returns: until the first
+   * slot is stored, nothing can open it. A crash leaves an empty workspace that nothing refers to.
    * @throws RangeError for an empty password
    */
   static async create(
@@ -57,16 +56,16 @@ export class Vault {
     const slot = await makePasswordSlot(slots.place(slotId), masterKey, password, kdf());
     const proof = await slots.setUp(masterKey);
     await slots.put(slotId, slot, proof);
-    // Its times are those of the service; nothing needs them before the slots are listed.
+    // The times are the service's, and are not needed before the slots are listed.
     const openedBy = { ...slot, id: slotId, label: null, createdAt: '', updatedAt: '' };
     const unlocked = { slots, listed: [openedBy], openedBy, masterKey, proof };
     return new Vault(unlocked, await deriveVaultKeys(masterKey), true);
   }
 
   /**
-   * Opens a vault. One of before, without slots, gets one for its password.
+   * Opens a vault. Adds a slot to a vault that predates slots.
    * @throws WrongSecret when it opens nothing; KdfRefused when a slot has parameters that no client writes; RecoveryKeyTypo
-   * for a recovery key that was not copied correctly; SlotsHidden
+   * for a mistyped recovery key; SlotsHidden
    */
   static async unlock(
     session: Session,
@@ -80,8 +79,8 @@ export class Vault {
   }
 
   /**
-   * Opens a vault with the master key that a device has kept (`exportMasterKey`). Nothing can be told of how it was
-   * opened, so slots cannot be removed then. @throws WrongSecret when it is not the master key of this vault
+   * Opens a vault with a stored master key (`exportMasterKey`). Slots cannot be removed then, because it is unknown which
+   * one opened the vault. @throws WrongSecret when it is not the master key of this vault
    */
   static async withMasterKey(session: Session, workspaceId: string, masterKey: Uint8Array): Promise<Vault> {
     const slots = new KeySlots(session, workspaceId);
@@ -93,12 +92,12 @@ export class Vault {
     return new Vault(unlocked, await deriveVaultKeys(key), listed.length > 0);
   }
 
-  /** What opens a vault that is still closed, oldest first. */
+  /** The key slots of a locked vault, oldest first. */
   static async slotsOf(session: Session, workspaceId: string): Promise<readonly KeySlot[]> {
     return (await new KeySlots(session, workspaceId).list()).slots;
   }
 
-  /** The passkeys of a vault that is still closed: ask one for its PRF, and unlock by what it gives. */
+  /** The passkeys of a locked vault: ask one for its PRF, and unlock with the result. */
   static async passkeys(
     session: Session,
     workspaceId: string,
@@ -106,7 +105,7 @@ export class Vault {
     return passkeysIn((await new KeySlots(session, workspaceId).list()).slots);
   }
 
-  /** Gives a vault a new password in place of the old one; the master key stays the same. See `changePassword`. */
+  /** Replaces the password of a vault; the master key stays the same. See `changePassword`. */
   static changePassword(
     session: Session,
     workspaceId: string,
@@ -119,37 +118,37 @@ export class Vault {
     return this.unlocked.slots.workspaceId;
   }
 
-  /** What opens the vault now, oldest first. */
+  /** The current key slots, oldest first. */
   async slots(): Promise<readonly KeySlot[]> {
     return (await this.unlocked.slots.list()).slots;
   }
 
-  /** Adds a password: after a recovery, for one. Others stay. @returns the id of its slot */
+  /** Adds a password, for example after a recovery. Others stay. @returns the id of its slot */
   addPassword(password: string, kdf?: () => PasswordKdf): Promise<string> {
     return addPassword(this.unlocked, password, kdf);
   }
 
-  /** Makes a recovery key, which counts when it has been typed. */
+  /** Makes a recovery key, which becomes valid once it has been typed. */
   draftRecoveryKey(): Promise<RecoveryDraft> {
     return draftRecoveryKey(this.unlocked);
   }
 
-  /** Adds a passkey, with what it gives for its salt. @returns the id of its slot */
+  /** Adds a passkey by its PRF result. @returns the id of its slot */
   addPasskey(passkey: Passkey, prfOutput: Uint8Array, label?: string): Promise<string> {
     return addPasskey(this.unlocked, passkey, prfOutput, label);
   }
 
-  /** Deletes a slot, but never the one that the vault was opened by. */
+  /** Deletes a slot, except the one that opened the vault. */
   async removeSlot(slotId: string): Promise<void> {
     await removeSlot({ ...this.unlocked, listed: await this.slots() }, slotId);
   }
 
-  /** A copy of the master key, for a device that keeps it: whoever has it reads and writes everything in the vault. */
+  /** A copy of the master key, for storage on the device. Danger: it gives full access to the vault. */
   exportMasterKey(): Uint8Array {
     return this.unlocked.masterKey.slice();
   }
 
-  /** Overwrites the master key. What it was derived to stays usable as long as somebody holds `keys`. */
+  /** Overwrites the master key. The keys derived from it stay usable as long as `keys` is referenced. */
   forget(): void {
     this.unlocked.masterKey.fill(0);
   }

@@ -2,12 +2,12 @@ import { dataOf, type Session } from '../api/index.js';
 import { type Bytes, fromBase64, toBase64 } from '../crypto/index.js';
 import { InvalidAnswer } from '../http/index.js';
 
-/** What is stored under a token, which is the encrypted name. */
+/** An attachment. Its token is the encrypted name. */
 export interface Asset {
   readonly encryptedFilename: string;
-  /** Of the envelope. */
+  /** Size of the envelope. */
   readonly sizeBytes: number;
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly uploadedAt: number;
 }
 
@@ -31,7 +31,7 @@ export class Assets {
   }
 
   /**
-   * Uploads an envelope of at most 25 MiB and 61 bytes; once, also when an answer is lost.
+   * Uploads an envelope of at most 25 MiB and 61 bytes. Stores it once, even if an answer is lost.
    * @throws ApiError 409 for a token that is taken, 507 when there is no room
    */
   async upload(token: string, envelope: Uint8Array): Promise<void> {
@@ -44,7 +44,7 @@ export class Assets {
     });
   }
 
-  /** The envelope. @throws ApiError 404; InvalidAnswer for what is none */
+  /** Returns the envelope. @throws ApiError 404; InvalidAnswer for an answer that is no envelope */
   async download(token: string): Promise<Bytes> {
     const path = `/api/assets/${encodeURIComponent(token)}`;
     const text = await (await this.session.send({ method: 'GET', path, headers: this.header })).text();
@@ -62,7 +62,7 @@ export class Assets {
     await this.session.api.PATCH('/api/assets/{token}', { params, body: { newEncryptedFilename } });
   }
 
-  /** Does nothing when there is none. */
+  /** Does nothing when the asset does not exist. */
   async delete(token: string): Promise<void> {
     const params = { path: { token }, header: this.header };
     await this.session.api.DELETE('/api/assets/{token}', { params });

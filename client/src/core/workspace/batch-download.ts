@@ -11,21 +11,21 @@ import type { OpenedDownload, Transfers } from './transfers.js';
 
 export interface DownloadManyOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Contents above this are left to the caller, as `large`. 32 MiB unless told. */
+  /** Larger contents are left to the caller, as `large`. 32 MiB by default. */
   readonly largeBytes?: number;
 }
 
-/** What became of opening one content. Its chunks end with DownloadFailed for what concerns this content alone. */
+/** The result of opening one content. Its chunks end with DownloadFailed for an error of this content alone. */
 export type OpenOutcome =
   { readonly kind: 'opened'; readonly opened: OpenedDownload } | { readonly kind: 'missing' } | Failed;
 
-/** Contents above this are downloaded alone. */
+/** Larger contents are downloaded one by one. */
 const MOST_ITEM_BYTES = 1024 * 1024;
 const MOST_MAP_BYTES = MOST_ITEM_BYTES + 16 * 1024;
 const MOST_ITEMS = 1_000;
 const LARGE_BYTES = 32 * 1024 * 1024;
 
-/** Downloads many files, in batches where the service has them. */
+/** Downloads many files, in batches if the service supports them. */
 export class BatchDownloads {
   private readonly pace = new Pace();
   private isWithout = false;
@@ -37,7 +37,7 @@ export class BatchDownloads {
     private readonly log: Log,
   ) {}
 
-  /** @throws what does not concern single items: no access, no network */
+  /** @throws errors that are not about a single item: no access, no network */
   async *run<D extends Download>(
     downloads: Iterable<D> | AsyncIterable<D>,
     options: DownloadManyOptions = {},
@@ -71,7 +71,7 @@ export class BatchDownloads {
     for (const one of batch) if (!outcomes.has(one)) outcomes.set(one, await this.fetchAlone(one, options));
   }
 
-  /** @returns those that are worth to be asked for again together */
+  /** @returns the items to request again in one batch */
   private async fetchTogether<D extends Download>(
     batch: readonly D[],
     outcomes: Map<D, Outcome>,
@@ -82,7 +82,7 @@ export class BatchDownloads {
     try {
       for await (const map of await this.maps(batch, signal)) {
         const asked = batch[answered];
-        if (!asked) break; // more than were asked for
+        if (!asked) break; // more than were requested
         const outcome = await outcomeOf(asked, map);
         if (outcome) outcomes.set(asked, outcome);
         if (outcome?.kind === 'content') [bytes, lastContent] = [bytes + outcome.content.length, answered];
@@ -94,10 +94,10 @@ export class BatchDownloads {
       if (isWithoutBatches(error)) this.isWithout = true;
       else if (isTooMuch(error)) this.pace.tooMuch();
       else throw error;
-      if (!(error instanceof ApiError) || this.isWithout) await this.log.status(signal); // or is it all that is gone?
+      if (!(error instanceof ApiError) || this.isWithout) await this.log.status(signal); // is the workspace gone, or the network?
       return batch.slice(answered);
     }
-    // Contents that are missing before another one were not left out for want of room: they are asked for alone.
+    // Items before the last content were not left out for lack of room: they are requested one by one.
     return batch.slice(lastContent + 1);
   }
 

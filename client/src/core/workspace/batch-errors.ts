@@ -1,10 +1,10 @@
 import { ApiError, NetworkError } from '../http/index.js';
 
-/** The service, or what stands before it, takes no batches: one of before has no such routes. */
+/** The service or a proxy in front of it has no batch routes, as in earlier versions. */
 export const isWithoutBatches = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 405 || error.status === 501);
 
-/** The batch is too large, or took too long; a part of it may get through. */
+/** The batch is too large, or took too long; a part of it may succeed. */
 export const isTooMuch = (error: unknown): boolean =>
   error instanceof NetworkError ||
   (error instanceof ApiError && [400, 408, 413, 500, 502, 504].includes(error.status));

@@ -8,17 +8,17 @@ import { Pace } from './pace.js';
 import type { Transfers, Upload, Uploaded } from './transfers.js';
 import { encoded, outcomeOf } from './upload-maps.js';
 
-/** What became of one of many uploads. */
+/** The result of one of many uploads. */
 export interface UploadOutcome<U extends Upload = Upload> {
   readonly upload: U;
   readonly outcome: Uploaded | Failed;
 }
 
-/** Contents above this are uploaded alone. */
+/** Larger contents are uploaded one by one. */
 const MOST_ITEM_BYTES = 1024 * 1024;
 const MOST_ITEMS = 500;
 
-/** Uploads many files, in batches where the service has them. */
+/** Uploads many files, in batches if the service supports them. */
 export class BatchUploads {
   private readonly pace = new Pace();
   private isWithout = false;
@@ -31,7 +31,7 @@ export class BatchUploads {
     private readonly log: Log,
   ) {}
 
-  /** @throws what does not concern single items: no access, no subscription, no network */
+  /** @throws errors that are not about a single item: no access, no subscription, no network */
   async *run<U extends Upload>(
     uploads: Iterable<U> | AsyncIterable<U>,
     signal?: AbortSignal,
@@ -74,7 +74,7 @@ export class BatchUploads {
       if (isWithoutBatches(error)) this.isWithout = true;
       else if (isTooMuch(error)) this.pace.tooMuch();
       else throw error;
-      if (error instanceof NetworkError) await this.log.status(signal); // or is it the network itself?
+      if (error instanceof NetworkError) await this.log.status(signal); // is it the network itself?
     }
     const [one, other] = halves(batch);
     if (this.isWithout) return this.send(batch, signal);
@@ -111,7 +111,7 @@ export class BatchUploads {
   }
 }
 
-/** The bytes of a content that a batch may have. */
+/** The bytes of a content that fits into a batch. */
 function contentIn({ content }: Upload): Uint8Array | undefined {
   return content instanceof Uint8Array && content.length <= MOST_ITEM_BYTES ? content : undefined;
 }

@@ -1,17 +1,17 @@
 import { decodeFirst } from 'cborg';
 import { InvalidAnswer } from '../http/index.js';
 
-/** One item of a CBOR sequence. A Map and not an object: its keys are the service's. */
+/** One item of a CBOR sequence. A Map instead of an object, because the service chooses the keys. */
 export type CborMap = ReadonlyMap<unknown, unknown>;
 
-/** An incomplete item is looked at again when this many more bytes have come. */
+/** Decoding of an incomplete item is retried after this many more bytes. */
 const READ_BYTES = 64 * 1024;
 
 const RULES = { allowIndefinite: false, allowUndefined: false, rejectDuplicateMapKeys: true, useMaps: true };
 
 /**
- * The maps of a CBOR sequence as they come. @param most bytes of one
- * @throws InvalidAnswer when it is no such sequence; an end within an item is the end
+ * Yields the maps of a CBOR sequence as they arrive. @param most bytes of one map
+ * @throws InvalidAnswer when it is no such sequence; an incomplete last item is ignored
  */
 export async function* cborMaps(
   chunks: AsyncIterable<Uint8Array>,
@@ -41,7 +41,7 @@ export async function* cborMaps(
   yield* whole(held);
 }
 
-/** Returns the bytes of the item that is not complete yet. */
+/** Yields the complete items. @returns the bytes of an incomplete one */
 function* whole(bytes: Uint8Array<ArrayBuffer>): Generator<CborMap, Uint8Array<ArrayBuffer>> {
   let rest = bytes;
   while (rest.length > 0) {
@@ -49,7 +49,7 @@ function* whole(bytes: Uint8Array<ArrayBuffer>): Generator<CborMap, Uint8Array<A
     try {
       next = decodeFirst(rest, RULES) as [unknown, Uint8Array];
     } catch (error) {
-      // The library has no class for it.
+      // The library has no error class for it.
       if (error instanceof Error && error.message.endsWith('not enough data for type')) return rest;
       throw new InvalidAnswer('the answer is not a CBOR sequence', { cause: error });
     }

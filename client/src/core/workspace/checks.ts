@@ -1,6 +1,6 @@
 import { InvalidAnswer } from '../http/index.js';
 
-/** What the service says is not trusted: whoever reads it may write it into a state that is kept. */
+/** Answers of the service are not trusted: callers may store them. */
 const HASH = /^[0-9a-f]{64}$/;
 const ENCRYPTED_PATH = /^[A-Za-z0-9_-]{1,4096}={0,2}$/;
 
@@ -10,7 +10,7 @@ export const isEncryptedPath = (value: unknown): value is string =>
 export const isCount = (value: unknown, least = 0): value is number =>
   Number.isSafeInteger(value) && (value as number) >= least;
 
-/** What a file is at the service. */
+/** A file at the service. */
 export interface RemoteFile {
   readonly encryptedPath: string;
   /** SHA-256 of the envelope, in hex */
@@ -19,7 +19,7 @@ export interface RemoteFile {
   readonly version: number;
 }
 
-/** @throws InvalidAnswer unless it is a file */
+/** @throws InvalidAnswer for an invalid file */
 export function checkFile<F extends RemoteFile>(file: F): F {
   const { encryptedPath, contentHash, encryptedSize, version } = file;
   if (
@@ -32,7 +32,7 @@ export function checkFile<F extends RemoteFile>(file: F): F {
   return file;
 }
 
-/** @throws InvalidAnswer unless it is a cursor, not below another one */
+/** @throws InvalidAnswer for an invalid cursor, or one below `least` */
 export function checkCursor(cursor: unknown, least = 0): number {
   if (isCount(cursor, least)) return cursor;
   throw new InvalidAnswer('the cursor of the service is none, or goes back');

@@ -8,29 +8,28 @@ import type { Failed } from './outcomes.js';
 /** A content to download: the newest one of its path. */
 export interface Download {
   readonly encryptedPath: string;
-  /** As the log says; how batches are put together. */
+  /** According to the log; used to form batches. */
   readonly encryptedSize: number;
-  /** The content that is here already: it is not sent again. */
+  /** The content hash that the device already has; that content is not sent again. */
   readonly have?: string | undefined;
 }
 
-/** What became of one of many downloads. */
+/** The result of one of many downloads. */
 export interface DownloadOutcome<D extends Download = Download> {
   readonly download: D;
   readonly outcome:
     | { readonly kind: 'content'; readonly contentHash: string; readonly content: Uint8Array }
     | { readonly kind: 'unchanged' }
-    /** There is no live file. This says nothing about a deletion: the log does. */
+    /** There is no live file. Does not mean that it was deleted: only the log says so. */
     | { readonly kind: 'missing' }
     /** Too large to be held in memory beside others: open it alone. */
     | { readonly kind: 'large' }
     | Failed;
 }
 
-/** What became of one of many downloads. */
 export type Outcome = DownloadOutcome['outcome'];
 
-/** A map counts only for the item whose place it has and whose path it names. @returns undefined: without content */
+/** Accepts a map only at the position and with the path of its item. @returns undefined for a map without content */
 export async function outcomeOf(
   { encryptedPath, have }: Download,
   map: CborMap,

@@ -1,11 +1,11 @@
 import { ContentMismatch } from './errors.js';
 
-/** Passes chunks on, and ends with an error when they are not what their hash says. */
+/** Passes chunks on. Ends with ContentMismatch when they do not match the hash. */
 export async function* hashing(
   chunks: AsyncIterable<Uint8Array>,
   contentHash: string,
 ): AsyncGenerator<Uint8Array, void> {
-  const { createSHA256 } = await import('hash-wasm'); // WebCrypto hashes nothing that is not in memory as a whole
+  const { createSHA256 } = await import('hash-wasm'); // WebCrypto cannot hash a stream
   const hash = (await createSHA256()).init();
   for await (const chunk of chunks) {
     hash.update(chunk);

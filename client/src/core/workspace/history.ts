@@ -12,12 +12,12 @@ type Answer<
 
 /** A version of a file that the service keeps. */
 export type Version = Answer<'versions.list', 200>['versions'][number];
-/** A mark in the log. */
+/** A named position in the change log. */
 export type Checkpoint = Answer<'checkpoints.list', 200>['checkpoints'][number];
-/** What makes the workspace as it was at a checkpoint, as long as `expectedHeadCursor` is the head. */
+/** The steps that restore a checkpoint, valid as long as `expectedHeadCursor` is the head. */
 export type RestoreManifest = Answer<'checkpoints.getRestoreManifest', 200>;
 export type CheckpointSummary = Answer<'checkpoints.getSummary', 200>;
-/** A file that was deleted, and whose versions are kept. */
+/** A deleted file whose versions are kept. */
 export type TrashedFile = Answer<'files.listTrash', 200>['files'][number];
 export type Usage = Answer<'usage.get', 200>;
 export type CheckpointKind = components['schemas']['CreateCheckpointRequest']['kind'];
@@ -30,7 +30,7 @@ export class History {
     private readonly deviceId: string,
   ) {}
 
-  /** Newest first. @throws ApiError 404 for a path that never had one */
+  /** Newest first. @throws ApiError 404 for a path that was never a file */
   async versions(encPath: string): Promise<Version[]> {
     const params = { path: { id: this.id, encPath } };
     const path = '/api/v1/workspaces/{id}/files/{encPath}/versions';
@@ -39,8 +39,8 @@ export class History {
   }
 
   /**
-   * Makes an old version the newest one. Each call makes another version, so it is not repeated after a lost answer: the
-   * next pull tells whether it was done.
+   * Makes an old version the newest one. Each call adds a version, so it is not repeated after a lost answer: the next pull
+   * shows whether it was done.
    */
   async restore(encPath: string, versionId: string): Promise<RemoteFile> {
     const params = {
@@ -59,19 +59,19 @@ export class History {
       .checkpoints;
   }
 
-  /** Marks the head of the log. Not repeated after a lost answer: it would make a second one. */
+  /** Marks the head of the log. Not repeated after a lost answer: that would create a second checkpoint. */
   async createCheckpoint(encryptedLabel: string, kind: CheckpointKind = 'manual'): Promise<Checkpoint> {
     const request = { params: { path: { id: this.id } }, body: { encryptedLabel, kind } };
     return dataOf(this.session.api.POST('/api/v1/workspaces/{id}/checkpoints', request));
   }
 
-  /** Removes the mark alone: log and versions stay. @throws ApiError 404 when it is gone, also by a lost answer */
+  /** Deletes only the checkpoint: log and versions stay. @throws ApiError 404, also after a lost answer */
   async deleteCheckpoint(cpId: string): Promise<void> {
     const params = { path: { id: this.id, cpId } };
     await this.session.api.DELETE('/api/v1/workspaces/{id}/checkpoints/{cpId}', { params });
   }
 
-  /** To be fetched again right before it is applied. */
+  /** Fetch it again right before applying it. */
   async restoreManifest(cpId: string): Promise<RestoreManifest> {
     const params = { path: { id: this.id, cpId } };
     const path = '/api/v1/workspaces/{id}/checkpoints/{cpId}/restore-manifest';
@@ -80,7 +80,7 @@ export class History {
     return manifest;
   }
 
-  /** What changed up to a checkpoint, since the one before it or since a cursor. */
+  /** The changes up to a checkpoint, since the previous one or since a cursor. */
   async summary(cpId: string, fromCursor?: number): Promise<CheckpointSummary> {
     const query = fromCursor === undefined ? {} : { fromCursor };
     const params = { path: { id: this.id, cpId }, query };
@@ -103,7 +103,7 @@ export class History {
     }
   }
 
-  /** What the account uses of its quotas, all its workspaces included. */
+  /** The usage of the account's quotas, over all its workspaces. */
   async usage(): Promise<Usage> {
     return dataOf(this.session.api.GET('/api/v1/usage'));
   }

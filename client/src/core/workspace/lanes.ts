@@ -1,4 +1,4 @@
-/** Puts items together: at most so many, and so many bytes, of which a single item may have more. */
+/** Groups items up to the limits of count and bytes. A single item may exceed the limit of bytes. */
 export async function* batchesOf<T>(
   items: Iterable<T> | AsyncIterable<T>,
   sizeOf: (item: T) => number,
@@ -20,8 +20,8 @@ export async function* batchesOf<T>(
 }
 
 /**
- * Does work for several items at once, and passes the results on as they come. After a failure nothing new is begun, and
- * it is thrown when what is under way has ended.
+ * Runs `work` for several items at once, and yields results as they arrive. After a failure, starts nothing new, waits for
+ * the work in progress and throws.
  */
 export async function* inLanes<T, R>(
   items: Iterable<T> | AsyncIterable<T>,

@@ -3,7 +3,6 @@ import { ApiError, InvalidAnswer } from '../http/index.js';
 import { checkCursor, checkFile, isEncryptedPath, type RemoteFile } from './checks.js';
 import { NeedsBootstrap } from './errors.js';
 
-/** A change of a file. */
 export interface RemoteChange extends RemoteFile {
   readonly action: 'upsert' | 'delete';
   readonly changedByDevice: string | null;
@@ -12,20 +11,20 @@ export interface RemoteChange extends RemoteFile {
 export interface PulledPage {
   /** Oldest first. */
   readonly changes: readonly RemoteChange[];
-  /** To be kept once these changes are. */
+  /** Store it once the changes are stored. */
   readonly cursor: number;
   readonly hasMore: boolean;
 }
 
 export interface SnapshotPage {
   readonly files: readonly RemoteFile[];
-  /** That of the first page, on each of them: what is written during the walk comes with the first pull from it. */
+  /** The cursor of the first page, on every page: changes during the walk come with the first pull from it. */
   readonly cursor: number;
 }
 
 export interface Deletion {
   readonly encryptedPath: string;
-  /** Of the version that the device has seen. */
+  /** Hash of the version that the device has seen. */
   readonly contentHash?: string;
 }
 
@@ -46,7 +45,7 @@ export class Log {
     private readonly deviceId: string,
   ) {}
 
-  /** The head, and how many files there are. */
+  /** The head, and the number of files. */
   async status(signal?: AbortSignal): Promise<{ cursor: number; fileCount: number }> {
     const { id } = this;
     const path = '/api/v1/workspaces/{id}/sync/status';
@@ -57,7 +56,7 @@ export class Log {
     return status;
   }
 
-  /** The changes after a cursor. @throws NeedsBootstrap when they are not, or no longer, in the log */
+  /** The changes after a cursor. @throws NeedsBootstrap when the log does not, or no longer, have them */
   async pull(cursor: number, limit = PAGE, signal?: AbortSignal): Promise<PulledPage> {
     const { id, deviceId } = this;
     const pulling = this.session.api.POST('/api/v1/workspaces/{id}/sync/pull', {
@@ -70,7 +69,7 @@ export class Log {
         throw new NeedsBootstrap(error.error, { cause: error });
       throw error;
     });
-    checkCursor(page.cursor, cursor + (page.hasMore ? 1 : 0)); // a page without progress would come for ever
+    checkCursor(page.cursor, cursor + (page.hasMore ? 1 : 0)); // a page without progress would repeat forever
     page.changes.forEach(checkChange);
     return page;
   }
@@ -106,7 +105,7 @@ export class Log {
 
   /**
    * Deletes files, except those that another device has changed after `baseCursor`.
-   * @returns those exceptions, of the files that were asked for: pull, then decide
+   * @returns those exceptions: pull, then decide
    */
   async pushDeletions(
     baseCursor: number,
@@ -140,7 +139,7 @@ function checkChange(change: RemoteChange): void {
     throw new InvalidAnswer('the service has a change that is neither an upsert nor a deletion');
 }
 
-/** Each file is deleted or not. */
+/** Checks that each requested deletion was either accepted or refused. */
 function checkDecided(asked: readonly Deletion[], decided: readonly unknown[]): void {
   const left = new Set(asked.map(({ encryptedPath }) => encryptedPath));
   for (const path of decided)

@@ -1,19 +1,19 @@
 import { ApiError, InvalidAnswer, NetworkError } from '../http/index.js';
 import { ContentMismatch, DownloadFailed } from './errors.js';
 
-/** One item was not transferred. All others go on. */
+/** One item was not transferred. The others continue. */
 export interface Failed {
   readonly kind: 'failed';
   readonly error: Error;
 }
 
-/** Refusals of one item: what it is, or where it goes. All others concern the account, the workspace or the service. */
+/** Refusals that are about one item. Any other status concerns the account, the workspace or the service. */
 const OF_ITEM = new Set([400, 409, 413, 422, 500, 507]);
 
 /**
- * Decides whether an error is that of one item, or ends the whole.
- * @param probe asks the service for something small: a network that fails for that too is gone
- * @throws the error, or that of the probe, when it is not the item's own
+ * Decides whether an error is about one item or ends the whole transfer.
+ * @param probe a small request: if it fails too, the network is down
+ * @throws the error, or that of the probe, when it is not about the item
  */
 export async function failureOf(error: unknown, probe: () => Promise<unknown>): Promise<Failed> {
   if (error instanceof NetworkError) await probe();
@@ -26,7 +26,7 @@ export async function failureOf(error: unknown, probe: () => Promise<unknown>): 
   return { kind: 'failed', error };
 }
 
-/** Passes chunks on. @throws DownloadFailed for an error that is the item's own; as `failureOf` for others */
+/** Passes chunks on. @throws DownloadFailed for an error of the item alone; other errors as `failureOf` */
 export async function* endingAsFailed(
   chunks: AsyncIterable<Uint8Array>,
   probe: () => Promise<unknown>,

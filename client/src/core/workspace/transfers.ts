@@ -11,21 +11,19 @@ export interface Upload {
   readonly contentHash: string;
   /** The envelope: its bytes, or a stream of them. */
   readonly content: Exclude<RequestBody, string>;
-  /**
-   * The content hash that it replaces; null: it must be new there. Without it, it replaces what it has never seen.
-   */
+  /** Content hash of the version that it replaces; null: the path must be new; undefined: replaces any version. */
   readonly base?: string | null;
 }
 
-/** What became of an upload that was not refused. */
+/** The result of an upload that was not refused. */
 export type Uploaded = { readonly kind: 'stored'; readonly version: number } | { readonly kind: 'outdated' };
 
-/** A content as the service has it; `chunks` ends with ContentMismatch when it is not the one that its hash says. */
+/** A content at the service; `chunks` ends with ContentMismatch when it does not match its hash. */
 export interface OpenedDownload {
   readonly contentHash: string;
   readonly encryptedSize: number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** To be called when `chunks` are not wanted. */
+  /** Call it when `chunks` are not read. */
   readonly cancel: () => void;
 }
 
@@ -44,7 +42,7 @@ export class Transfers {
     private readonly deviceId: string,
   ) {}
 
-  /** @returns `outdated`, with nothing changed, when the service's file is not `base` */
+  /** @returns `outdated`, with nothing changed, when the service's version is not `base` */
   async upload(upload: Upload, signal?: AbortSignal): Promise<Uploaded> {
     const { encryptedPath, contentHash, content, base } = upload;
     const headers = {
@@ -80,7 +78,7 @@ export class Transfers {
   }
 
   /**
-   * Begins a download that goes on where it broke off, as long as the content stays the same.
+   * Starts a download that resumes after an interruption, as long as the content stays the same.
    * @throws ApiError 404
    */
   async open(encryptedPath: string, versionId?: string, signal?: AbortSignal): Promise<OpenedDownload> {

@@ -4,13 +4,13 @@ import { isCount } from './checks.js';
 import type { Failed } from './outcomes.js';
 import type { Upload, Uploaded } from './transfers.js';
 
-/** The map of a content that has come as bytes. */
+/** The map of a content that is held as bytes. */
 export function encoded({ encryptedPath, contentHash, content, base }: Upload): Uint8Array {
   const condition = base === null ? { ifNoneMatch: '*' } : base === undefined ? {} : { ifMatch: base };
   return encode({ encryptedPath, contentHash, content, ...condition });
 }
 
-/** A result counts only for the item whose place it has and whose path and content it names. */
+/** Accepts a result only at the position of its item and with its path and content hash. */
 export function outcomeOf(upload: Upload, result: unknown): Uploaded | Failed {
   const { encryptedPath, status, version, contentHash, error } = (result ?? {}) as Record<string, unknown>;
   if (encryptedPath === upload.encryptedPath) {

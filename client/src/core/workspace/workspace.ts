@@ -9,21 +9,21 @@ import { Transfers, type Upload } from './transfers.js';
 
 const DEVICE_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** One workspace, seen by one device: everything that is stored in it, still encrypted. */
+/** One workspace as seen by one device: everything that is stored in it, still encrypted. */
 export class Workspace {
-  /** The change log: what is there, and what has changed. */
+  /** The change log: current files and changes. */
   readonly log: Log;
   /** Single files. */
   readonly files: Transfers;
   /** Versions, checkpoints, the trash. */
   readonly history: History;
-  /** Images and other attachments, beside the log. */
+  /** Images and other attachments, outside the log. */
   readonly assets: Assets;
   private readonly uploads: BatchUploads;
   private readonly downloads: BatchDownloads;
 
   /**
-   * @param deviceId 1 to 128 visible ASCII characters that this device keeps: its own changes are not announced to it
+   * @param deviceId 1 to 128 visible ASCII characters, stable for this device: it is not notified of its own changes
    * @throws RangeError for another device id
    */
   constructor(
@@ -41,8 +41,8 @@ export class Workspace {
   }
 
   /**
-   * Uploads many files, and tells of each what became of it, in any order. One that fails leaves the others.
-   * @throws what does not concern single files: no access, no subscription, no network
+   * Uploads many files, and yields the result of each, in any order. A failed one does not stop the others.
+   * @throws errors that are not about a single file: no access, no subscription, no network
    */
   uploadMany<U extends Upload>(
     uploads: Iterable<U> | AsyncIterable<U>,
@@ -52,9 +52,9 @@ export class Workspace {
   }
 
   /**
-   * Downloads many files, and tells of each what became of it, in any order. Every content has been checked against its
-   * hash. One that fails leaves the others.
-   * @throws what does not concern single files: no access, no network
+   * Downloads many files, and yields the result of each, in any order. Every content has been checked against its hash. A
+   * failed one does not stop the others.
+   * @throws errors that are not about a single file: no access, no network
    */
   downloadMany<D extends Download>(
     downloads: Iterable<D> | AsyncIterable<D>,
@@ -64,8 +64,8 @@ export class Workspace {
   }
 
   /**
-   * Opens one content as a stream, for what is too large to be held in memory.
-   * @throws what does not concern single files, as `downloadMany`; so do the chunks
+   * Opens one content as a stream, for contents that are too large for memory.
+   * @throws errors that are not about a single file, as `downloadMany`; the chunks throw them too
    */
   openDownload(encryptedPath: string, signal?: AbortSignal): Promise<OpenOutcome> {
     return this.downloads.open(encryptedPath, signal);

@@ -16,7 +16,7 @@ import { exportStatements } from './export.queries.js';
 /** A ciphertext that rows refer to. */
 export interface StoredContent {
   readonly blobId: string;
-  /** In bytes. */
+  /** The size of the ciphertext, in bytes. */
   readonly size: number;
 }
 
@@ -30,7 +30,7 @@ export class ExportedContents {
 
   /**
    * The contents as files. Small ones are read in batches of up to a MiB, large ones are streamed.
-   * @param absent gets the ids of those that were deleted meanwhile, or whose bytes are missing
+   * @param absent receives the ids of contents that were deleted meanwhile, or whose bytes are missing
    * @throws ServiceUnavailable when the blob store does not answer
    */
   async *entries(
@@ -50,7 +50,7 @@ export class ExportedContents {
     }
   }
 
-  /** Undefined when there are no bytes. The first ones are there when this resolves. */
+  /** Undefined when the bytes are missing. Resolves once the first bytes are available. */
   private async chunksOf(blob: BlobReference | undefined): Promise<Entry['chunks'] | undefined> {
     if (!blob) return undefined;
     try {
@@ -81,7 +81,7 @@ function* batchesOf(contents: readonly StoredContent[]): Generator<StoredContent
 /** A workspace in the manifest. */
 export interface ExportedWorkspace {
   readonly id: string;
-  /** All changes up to this one are in the export, and none after it. */
+  /** The export has all changes up to this one, and none after it. */
   readonly cursor: number;
   /** The same for its attachments. */
   readonly assetsRevision: number;
@@ -103,7 +103,7 @@ interface AssetRow {
   readonly size: number;
 }
 
-/** The push service of an endpoint. The whole endpoint is a secret. */
+/** Matches the push service of an endpoint; the whole endpoint is a secret. */
 const SERVICE = /^https?:\/\/[^/]*/;
 
 const byId = ({ id }: { readonly id: string }): [string] => [id];
@@ -128,7 +128,7 @@ const pushSubscriptions = rowsOf(StoredSubscription, {
   finished: (row) => ({ ...row, service: SERVICE.exec(String(row['service']))?.[0] ?? null }),
 });
 
-/** The files of one workspace, as of the cursor that it has at the beginning. */
+/** Exports one workspace, as of its cursor at the beginning. */
 @Injectable()
 export class WorkspaceExport {
   constructor(
@@ -137,7 +137,7 @@ export class WorkspaceExport {
     private readonly contents: ExportedContents,
   ) {}
 
-  /** Returns what the manifest says of the workspace; undefined, without a file, when it was deleted before it began. */
+  /** Returns the workspace's entry in the manifest; undefined, without any file, when it was deleted before its export began. */
   async *entries(userId: string, id: string): AsyncGenerator<Entry, ExportedWorkspace | undefined> {
     const workspace = await this.find(userId, id);
     if (!workspace) return undefined;
@@ -221,7 +221,9 @@ export class WorkspaceExport {
 
 type WorkspaceRow = ReturnType<typeof rowOf>;
 
-/** As it is exported. Without the verification hash: with it, a write of a key slot proves knowledge of the master key. */
+/**
+ * The exported columns, without the verification hash: knowing it counts as proof of the master key when key slots are written.
+ */
 const rowOf = (workspace: WorkspaceEntity) => ({
   id: workspace.id,
   name: workspace.name,
@@ -236,11 +238,13 @@ const rowOf = (workspace: WorkspaceEntity) => ({
   updatedAt: workspace.updatedAt,
 });
 
-/** The file with a content, relative to its workspace; null when it is absent. */
+/** The path of a content's file, relative to its workspace; null when the content is absent. */
 const nameOf = (folder: string, blobId: string, absent: ReadonlySet<string>): string | null =>
   absent.has(blobId) ? null : `${folder}/${blobId}`;
 
-/** Everything that the service holds of an account, without secrets: docs/reference/export-format.md has the format. */
+/**
+ * Exports everything that the service stores about an account, without secrets; docs/reference/export-format.md has the format.
+ */
 @Injectable()
 export class AccountExport {
   constructor(
@@ -252,7 +256,7 @@ export class AccountExport {
   ) {}
 
   /**
-   * The bytes of the tar, read at the pace of their reader. An error ends them before the manifest.
+   * The bytes of the tar, produced at the reader's pace. After an error they end before the manifest.
    * @throws Unauthorized when the account does not exist
    */
   async begin(userId: string): Promise<AsyncGenerator<Buffer, void>> {

@@ -35,9 +35,9 @@ export function linesEntry(name: string, number: number, rows: readonly unknown[
 
 /**
  * The bytes of a tar with these files, lists of their checksums and, last, `manifest.json` with the checksums of the lists: an
- * archive that was cut off has no manifest. Reads an entry only when the ones before it were taken, and holds the checksums of
- * at most a thousand files.
- * @param manifest called at the end, for what the manifest has beside the lists
+ * archive that was cut off has no manifest. Reads an entry only after those before it were taken, and holds the checksums of at
+ * most a thousand files.
+ * @param manifest called at the end; returns the manifest without the lists
  */
 export async function* tarOf(
   entries: AsyncIterable<Entry>,
@@ -66,7 +66,7 @@ async function fill(
 ): Promise<void> {
   for await (const { name, size, chunks } of entries) {
     const sink = archive.entry({ name, size, mtime, mode: 0o600 });
-    sink.on('error', () => undefined); // the archive has it too, or its reader has gone
+    sink.on('error', () => undefined); // the archive fails too, or its reader has disconnected
     for await (const chunk of chunks) if (!sink.write(chunk)) await once(sink, 'drain', { signal });
     signal.throwIfAborted();
     const written = once(sink, 'finish', { signal });

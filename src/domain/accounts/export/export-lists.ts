@@ -27,7 +27,7 @@ import { MailNotice } from '../notices/index.js';
 import { type Entry, linesEntry } from './archive.js';
 import { exportStatements } from './export.queries.js';
 
-/** How many rows are read at a time: each page is a statement of its own, so no transaction stays open. */
+/** Rows read at a time: each page is a statement of its own, so no transaction stays open. */
 const PAGE = 1_000;
 
 /** Reads up to `limit` rows of an owner above a position, by repositories of `manager`. */
@@ -40,9 +40,9 @@ type ReadPage = (
 
 /** Rows of one owner, in the order of a key. */
 export interface List<Row = object> {
-  /** The values of a statement: the owner's id, the position, `bounds`, how many rows. */
+  /** A statement takes the owner's id, the position, `bounds` and the number of rows. */
   readonly read: ReadPage | Statement;
-  /** Before the first row. */
+  /** The position before the first row. */
   readonly start: readonly Parameter[];
   readonly positionOf: (row: Row) => readonly Parameter[];
   /** Excludes rows that are written while the list is read, or a list might never end. */
@@ -60,7 +60,7 @@ export class ExportLists {
 
   /**
    * The pages of a list; each is consistent, the whole list is not.
-   * @param userId whose export it is
+   * @param userId the user whose export this is
    * @throws Unauthorized once the account is deleted or suspended, ServiceUnavailable while the service is down for maintenance
    */
   async *pages<Row>(userId: string, ownerId: string, list: List<Row>): AsyncGenerator<Row[], void> {
@@ -103,17 +103,17 @@ export class ExportLists {
   }
 }
 
-/** A row as it is exported: the values by the names that they have there, in that order. */
+/** An exported row: values by their exported names, in that order. */
 type Exported = Readonly<Record<string, unknown>>;
 
 /** Which columns of a table are exported, and in which order its rows are read. */
 interface Columns<E> {
   readonly owner: 'userId' | 'workspaceId';
-  /** Rows are in its order. There is an index on owner and key. */
+  /** Orders the rows. There is an index on owner and key. */
   readonly key: keyof E & string;
   /** Below all keys; ids by default. */
   readonly start?: string | number;
-  /** In the order of the export, the key among them; with a name before it where that differs. */
+  /** In the order of the export, including the key; a pair begins with the exported name, where that differs. */
   readonly columns: readonly ((keyof E & string) | readonly [name: string, column: keyof E & string])[];
   /** Changes values before they are exported. */
   readonly finished?: (row: Exported) => Exported;
@@ -204,7 +204,7 @@ const audit = rowsOf(AuditEventEntity, {
   ...ofUser,
   start: 0,
   columns: ['id', 'at', 'action', 'actor', 'ip', 'userAgent', 'details'],
-  // Without the administrator who acted, and from where.
+  // Without the client of an operator or administrator.
   finished: (row) => (row['actor'] === 'user' ? row : { ...row, ip: null, userAgent: null }),
 });
 

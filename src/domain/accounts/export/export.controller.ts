@@ -17,7 +17,7 @@ import { AuditLog } from '../../auth/audit/index.js';
 import { EndedSessions, RecentSignIn, SessionEnded } from '../../auth/index.js';
 import { AccountExport } from './account-export.js';
 
-/** Of exports that are read from the database and the store. One whose client does not read holds a few MiB and nothing else. */
+/** Limits exports that are reading from the database and the blob store. An export whose client does not read holds a few MiB. */
 const LIMITS = {
   atOnce: 16,
   waiting: 128,
@@ -26,11 +26,11 @@ const LIMITS = {
   busy: 'too many exports are under way',
 };
 const HELD_BYTES = 4 * 1024 * 1024;
-/** The next contents are read while those before them wait. */
+/** Contents read ahead while earlier ones wait for the client. */
 const AHEAD_BYTES = 1024 * 1024;
 const RETRY_AFTER_S = 60;
 
-/** Who asks for an export, and the session in which that happens: the export ends with it. */
+/** The user who requests an export, and the session: the export ends with it. */
 export type Exporter = Pick<Principal, 'userId' | 'sessionId'>;
 
 /** Sends exports: one at a time for each user. */
@@ -52,7 +52,7 @@ export class ExportDownload {
 
   /**
    * Resolves when the response has started. A fault later closes the connection: a partial export never looks complete.
-   * @throws ServiceUnavailable while the user, or too many others, receive an export; Unauthorized when the account is deleted
+   * @throws ServiceUnavailable while the user, or too many others, download an export; Unauthorized when the account is deleted
    */
   async send(request: FastifyRequest, reply: FastifyReply, { userId, sessionId }: Exporter): Promise<void> {
     this.checkRoom(userId);
@@ -71,12 +71,12 @@ export class ExportDownload {
     void reply.headers(this.headers()).send(body);
   }
 
-  /** What `send` answers, without its body, and without an export. */
+  /** Sends the headers of `send`, without an export. */
   head(reply: FastifyReply): void {
     void reply.headers(this.headers()).send(Readable.from([]));
   }
 
-  /** @throws SessionEnded once this instance knows that the session has ended in which the export was asked for */
+  /** @throws SessionEnded once this instance knows that the session of the export has ended */
   private async *whileSessionLasts(
     sessionId: string | undefined,
     chunks: AsyncGenerator<Buffer, void>,
@@ -109,7 +109,7 @@ export class ExportDownload {
   }
 }
 
-/** Notes the fault that ends the bytes early. */
+/** Records a fault that ends the export early. */
 async function* watched(
   request: FastifyRequest,
   chunks: AsyncGenerator<Buffer, void>,

@@ -1,7 +1,7 @@
 import { WRAPPED_KEY } from '../../workspaces/key-slots/index.js';
 import { statement } from '../../../platform/database/index.js';
 
-/** What the service holds of an account, without secrets. Lists go by a key that is in an index, `LIMIT` rows above a position. */
+/** What the service stores about an account, without secrets. Lists read `LIMIT` rows above a position, by an indexed key. */
 export const exportStatements = {
   account: statement(
     'export.account',
@@ -39,7 +39,7 @@ export const exportStatements = {
      FROM users u WHERE u.id = $1`,
   ),
 
-  /** A statement, because the module of the table is above this one. */
+  /** A statement, not an entity: the module of the table is above this one. */
   keySessions: statement(
     'export.key_sessions',
     `SELECT id, workspace_id AS "workspaceId", access_token_id AS "tokenId", created_at AS "createdAt",
@@ -59,7 +59,7 @@ export const exportStatements = {
      WHERE f.workspace_id = $1 AND f.id > $2 ORDER BY f.id LIMIT $4`,
   ),
 
-  /** The versions up to the cursor $3. A restored version shares the blob of an earlier one: `isFirst` is true for one of them. */
+  /** The versions up to the cursor $3. A restored version shares the blob of an earlier one; `isFirst` is true for one. */
   versions: statement(
     'export.versions',
     `SELECT v.id, v.file_id AS "fileId", v.version, v.content_hash AS "contentHash", v.encrypted_size AS "encryptedSize",

@@ -17,7 +17,7 @@ export {
   type Unsubscription,
 } from './muted-notices.js';
 
-/** Mails that nobody has asked for: what happened to an account, and what is about to. */
+/** Mails that the user has not requested: security notices and billing notices. */
 @Module({
   imports: [AuthModule, MailModule, TypeOrmModule.forFeature([MailNotice, MutedNotice])],
   providers: [BillingNotices, MutedNotices, SecurityNotices, UnsubscribeLinks],

@@ -12,7 +12,7 @@ export class MutedNotice {
   @PrimaryColumn('uuid')
   userId: string;
 
-  /** A kind of notice, which this version does not know when a newer one has stored it. */
+  /** A kind of notice; this version does not know one that a newer version has stored. */
   @PrimaryColumn('text')
   notice: string;
 
@@ -22,8 +22,8 @@ export class MutedNotice {
 
 export const noticeStatements = {
   /**
-   * Queues a mail for each trial that ends between $1 and $2, and for each payment that has failed, once: the time that it is about is
-   * noted in the same statement. $3: where the mail leads.
+   * Queues a mail for each trial that ends between $1 and $2, and for each failed payment; once, because the same statement notes
+   * the time that it is about. $3: the link in the mail.
    */
   queueDue: statement(
     'billing_notices.queue_due',
@@ -47,8 +47,8 @@ export const noticeStatements = {
   ),
 
   /**
-   * Turns off the kinds in $3 and turns on the others of $2; kinds that only a newer version knows stay as they are. Locks the
-   * account against deletion; without it, it changes nothing.
+   * Turns off the kinds in $3 and turns on the others of $2; kinds that only a newer version knows stay unchanged. Locks the
+   * account against deletion; changes nothing if it does not exist.
    */
   choose: statement(
     'muted_notices.choose',
@@ -70,7 +70,7 @@ export type MutableNotice = keyof typeof MUTABLE_NOTICES;
 
 export const ALL_MUTABLE = Object.keys(MUTABLE_NOTICES) as readonly MutableNotice[];
 
-/** The table `muted_notices`: which mails a user has turned off. Every change can be repeated. */
+/** The mails that each user has turned off. All changes are idempotent. */
 @Injectable()
 export class MutedNotices {
   constructor(
@@ -104,15 +104,15 @@ export class MutedNotices {
 
 export const UNSUBSCRIBE = '/account/unsubscribe';
 
-/** What a link turns off. */
+/** The kind of mail that a link turns off, and for whom. */
 export interface Unsubscription {
   readonly userId: string;
   readonly notice: MutableNotice;
 }
 
 /**
- * Links that turn off one kind of mail for one account, without a sign-in. They do not expire and can be used any number of times:
- * a mail may be read years later, and a mail provider may repeat its request. Their tokens are `KIND.ACCOUNT.SIGNATURE`.
+ * Links that turn off one kind of mail for one account, without a sign-in. They do not expire and can be used repeatedly: a mail
+ * may be read years later, and a mail provider may repeat its request. Their tokens are `KIND.ACCOUNT.SIGNATURE`.
  */
 @Injectable()
 export class UnsubscribeLinks {
@@ -125,7 +125,7 @@ export class UnsubscribeLinks {
     return `${this.configuration.publicUrl}${UNSUBSCRIBE}?token=${this.tokenFor(unsubscription)}`;
   }
 
-  /** What a token turns off; undefined unless the service has made it. Does not look the account up. */
+  /** What a token turns off; undefined for a token that the service has not made. Does not check the account. */
   read(token: string): Unsubscription | undefined {
     const [kind, userId = ''] = token.split('.');
     const notice = ALL_MUTABLE.find((one) => one === kind);

@@ -14,14 +14,14 @@ import {
   UnsubscribeLinks,
 } from './muted-notices.js';
 
-/** After a mail about a kind of event, further ones of the kind are gathered for this long. */
+/** After a mail about a kind of event, further events of the kind are collected for this long. */
 const GATHERED_FOR_MS = 10 * 60_000;
 
 /**
- * Tells the owner of an account what was done to it, by mail, in the transaction that did it. Nobody can switch these mails off:
- * an intruder would do so first. The first event of a kind is told at once; those of the next ten minutes together in one mail, which
- * lists them, so that nobody can bury a mail under hundreds. An address that nobody has confirmed may be a stranger's, so it gets a
- * few in an hour at most.
+ * Notifies the owner of an account of security events by mail, in the transaction of the event. These mails cannot be turned off:
+ * an intruder would do so first. The first event of a kind is mailed at once; those of the next ten minutes are collected in one
+ * mail, so that nobody can bury a mail under hundreds. An unconfirmed address may be a stranger's, so it gets at most a few an
+ * hour.
  */
 @Injectable()
 export class SecurityNotices {
@@ -64,7 +64,7 @@ export class SecurityNotices {
     );
   }
 
-  /** Whether the owner has been told of another event of the kind a short while ago. */
+  /** Whether the owner was recently notified of another event of the kind. */
   private async isRepeated(userId: string, template: TemplateName, tx: Tx): Promise<boolean> {
     const since = new Date(this.clock.now().getTime() - GATHERED_FOR_MS);
     const events = await this.audit.since(userId, since, tx);
@@ -76,7 +76,7 @@ export class SecurityNotices {
   }
 }
 
-/** Locks the account, unless it is suspended: of two events at once, the second sees the first. */
+/** Locks the account, unless it is suspended, so that of two concurrent events the second sees the first. */
 function lockedAccount(tx: Tx, id: string): Promise<Pick<UserEntity, 'email' | 'emailVerified'> | null> {
   return tx.manager.getRepository(UserEntity).findOne({
     select: { email: true, emailVerified: true },
@@ -99,7 +99,7 @@ interface TellingEvent {
   readonly details?: AuditDetails;
 }
 
-/** The notice about an action, if there is one. An account that single sign-on has made is not told of its own link. */
+/** The notice about an action, if there is one. An account that single sign-on has created gets none about that link. */
 function templateFor({ action, details = {} }: TellingEvent): TemplateName | undefined {
   if (action.startsWith('factor.')) return 'factor-changed';
   if (action === 'token.minted') return /\bfull\b/.test(String(details['scopes'])) ? 'full-token' : undefined;
@@ -110,8 +110,8 @@ function templateFor({ action, details = {} }: TellingEvent): TemplateName | und
 const DAYS_BEFORE = 3;
 
 /**
- * Mails about a trial that ends in three days, and about a payment that failed; each once. Whether the user wants them is looked up
- * when they are sent: one that is already queued is not sent either.
+ * Mails about a trial that ends in three days, and about a failed payment; once each. Whether the user wants them is checked when
+ * they are sent, so that turning them off also stops those already queued.
  */
 @Injectable()
 export class BillingNotices {
@@ -125,7 +125,7 @@ export class BillingNotices {
     for (const notice of ALL_MUTABLE) mail.prepare(notice, (queued) => this.prepare(notice, queued));
   }
 
-  /** Queues the mails that are due. Concurrent calls queue each once. */
+  /** Queues the mails that are due. Concurrent calls queue each mail once. */
   async queue(now: Date): Promise<{ queued: number }> {
     const { hasSubscriptions, publicUrl } = this.configuration;
     if (!this.mail.isOn || !hasSubscriptions) return { queued: 0 };

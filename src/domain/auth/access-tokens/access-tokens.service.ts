@@ -28,7 +28,7 @@ import {
 import { RateLimiter } from '../../../platform/limits/index.js';
 import { Workspaces } from '../../workspaces/index.js';
 
-/** Strict: without its scopes a token may do everything, without its workspace it is valid for all, without its end for ever. */
+/** Strict: a misspelt field would silently create a token with all rights, for all workspaces, or without an expiry. */
 @StrictBody()
 export class MintTokenRequest {
   @IsName()
@@ -49,7 +49,7 @@ export class MintTokenRequest {
   workspaceId?: string | null;
 }
 
-/** Who creates a token, and the session in which that happens: a token must not be made from one that has ended. */
+/** The creator of a token and the creating session, which must not have ended. */
 export type TokenOwner = Pick<Principal, 'userId' | 'sessionId'>;
 
 const MINTS_PER_MINUTE = 20;
@@ -62,7 +62,7 @@ const MAX_LIVE = 1_000;
 /** Ended tokens of one user that stay listed; older ones are deleted. */
 const MAX_ENDED = 10_000;
 
-/** How many ended tokens are deleted with each new token. */
+/** Ended tokens deleted with each new token, at most. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
 /** Manages personal access tokens for their owners. The auth module verifies them. */
@@ -79,7 +79,7 @@ export class AccessTokens {
     private readonly bus: EventBus,
   ) {}
 
-  /** Newest first, revoked and expired ones included, page by page; never the tokens themselves. */
+  /** Pages of tokens without their secrets, newest first, including revoked and expired ones. */
   list(userId: string): AsyncGenerator<AccessToken[], void> {
     return pagesById(AFTER_ALL_IDS, PAGE, (below) =>
       this.tokens.find({ where: { userId, id: LessThan(below) }, order: { id: 'DESC' }, take: PAGE }),
@@ -96,7 +96,7 @@ export class AccessTokens {
   }
 
   /**
-   * Creates a token. `raw` is returned only here: the row has its SHA-256.
+   * Creates a token. `raw` is not stored: the row has its SHA-256.
    * @throws BadRequest for an expiry that is not in the future, NotFound for a workspace that is not the caller's, Conflict when
    *   the user has 1,000 live tokens, SessionEnded, Unauthorized when the account has just been deleted
    */

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Clock } from '../../../platform/clock.js';
 import { Database, statement, type Tx } from '../../../platform/database/index.js';
 
-/** What the audit log records. Names are stored and shown: once released, they do not change. */
+/** The actions in the audit log. Names are stored and shown: do not change a released one. */
 export const AUDIT_ACTIONS = [
   'account.deleted',
   'account.demoted',
@@ -44,16 +44,16 @@ export const AUDIT_ACTIONS = [
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** Who acted: the account's own user, an operator on the command line, an administrator on the admin page, or a job. */
+/** The account's own user, an operator on the command line, an administrator on the admin page, or a job. */
 export type AuditActor = 'user' | 'operator' | 'administrator' | 'service';
 
 /** Shown to the user and to administrators: no secrets. */
 export type AuditDetails = Readonly<Record<string, string | number | boolean>>;
 
-/** Who acts, and from where. */
+/** The actor and the client. */
 export interface Acting {
   readonly actor: AuditActor;
-  /** The administrator who acts; undefined for others. */
+  /** The administrator who acts; undefined for other actors. */
   readonly actorId?: string;
   readonly ip?: string;
   readonly userAgent?: string;
@@ -67,7 +67,7 @@ export function byUser({ ip, headers }: { ip: string; headers: IncomingHttpHeade
   return { actor: 'user', ip, userAgent: headers['user-agent'] ?? '' };
 }
 
-/** Something that was done to an account or to the service. */
+/** An action on an account or on the service. */
 @Entity('audit_events')
 export class AuditEventEntity {
   @PrimaryGeneratedColumn('identity', { generatedIdentity: 'ALWAYS', type: 'bigint' })
@@ -76,7 +76,7 @@ export class AuditEventEntity {
   @Column('timestamptz')
   at: Date;
 
-  /** Null for what was done to the service. */
+  /** Null for actions on the service. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 
@@ -99,15 +99,15 @@ export class AuditEventEntity {
   details: AuditDetails;
 }
 
-/** As other modules read it. */
+/** An event as other modules read it. */
 export type AuditEvent = Readonly<AuditEventEntity>;
 
 export const auditStatements = {
   /**
-   * Deletes the user's own events beyond the newest, so that $9 older ones stay, at most $10: only those that programs repeat ($11),
-   * or only the others, like the new one, so that an access token does not erase what sessions have done. Events of operators
-   * stay. Does not wait for another transaction that does the same: the next event deletes what is left. Locks no other event:
-   * a statement with OFFSET and FOR UPDATE would also lock what it skips.
+   * Inserts an event, and deletes the user's own events beyond the newest $9, at most $10. Actions that programs repeat ($11) and
+   * all others are counted apart, so that an access token does not evict what sessions have done. Events of operators stay. Skips
+   * events that a concurrent transaction is deleting; the next insert deletes the rest. The surplus is selected without locks:
+   * OFFSET with FOR UPDATE would also lock the rows that it skips.
    */
   record: statement(
     'audit.record',
@@ -124,7 +124,7 @@ export const auditStatements = {
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
   ),
 
-  /** An invitation is older than its account: its event has the address ($1) instead of the user. */
+  /** Events of an invitation precede its account: they have the address ($1) in their details, and no user. */
   anonymizeInvitations: statement(
     'audit.anonymize_invitations',
     `UPDATE audit_events SET ip = NULL, user_agent = NULL, details = '{}'
@@ -132,16 +132,16 @@ export const auditStatements = {
   ),
 };
 
-/** Longer texts of clients are cut. */
+/** Longer user agents are cut. */
 const MOST_CHARACTERS = 512;
 
-/** Of one account; older ones are deleted with each new event. */
+/** Events kept per account, counted apart for actions that programs repeat; each new event deletes older ones. */
 export const MAX_EVENTS = 10_000;
 
-/** How many surplus events are deleted with each new one. */
+/** Surplus events deleted with each new event, at most. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
-/** What an access token can do any number of times. */
+/** Actions that an access token can repeat without limit. */
 const REPEATED_BY_PROGRAMS: readonly AuditAction[] = [
   'key-session.opened',
   'key-slot.removed',
@@ -157,15 +157,15 @@ const HOUR_MS = 60 * 60_000;
 /** Above every id of a table. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Something that was done to the service, or to somebody without an account. */
+/** An action on the service, or on a person without an account. */
 export interface ServiceAuditEntry extends Acting {
   readonly action: AuditAction;
   readonly details?: AuditDetails;
 }
 
-/** Something that was done to an account. */
+/** An action on an account. */
 export interface AuditEntry extends ServiceAuditEntry {
-  /** The account that it was done to. */
+  /** The account acted on. */
   readonly userId: string;
 }
 
@@ -175,8 +175,8 @@ export type Runner = Pick<Tx, 'run'>;
 export type AuditListener = (entry: AuditEntry, tx: Tx) => Promise<void>;
 
 /**
- * What was done to accounts: who, what, when, from where. An entry is recorded in the transaction of the change that it
- * describes, where there is one.
+ * The log of actions on accounts and on the service: who, what, when, from where. An entry is recorded in the transaction of the
+ * change that it describes, if there is one.
  */
 @Injectable()
 export class AuditLog {
@@ -200,8 +200,8 @@ export class AuditLog {
   }
 
   /**
-   * Whether the same, with the same details and from the same address, was recorded within the last hour, as far as the newest events
-   * of the account show it: for what a program may do every few minutes.
+   * Whether an equal entry (action, details, IP address) of the last hour is among the account's newest 200 events. For actions
+   * that a program may repeat every few minutes.
    */
   async hasRecent(entry: AuditEntry): Promise<boolean> {
     const { userId, action, ip = null, details = {} } = entry;
@@ -212,7 +212,7 @@ export class AuditLog {
     );
   }
 
-  /** Records what was done to the service, not to an account; listeners are not called. */
+  /** Records an action on the service; listeners are not called. */
   async recordOfService(entry: ServiceAuditEntry, tx: Runner): Promise<void> {
     await this.insert(tx, entry, null);
   }
@@ -222,7 +222,7 @@ export class AuditLog {
     return this.events.find({ where: { userId, id: LessThan(before) }, order: { id: 'DESC' }, take: limit });
   }
 
-  /** What happened to an account since a time, as far as its newest 200 events show it. For listeners: what they hear is included. */
+  /** The events of an account after `time`, among its newest 200. In a listener, they include the event being recorded. */
   since(userId: string, time: Date, tx: Tx): Promise<AuditEvent[]> {
     return newestSince(tx.manager.getRepository(AuditEventEntity), userId, time);
   }
@@ -232,7 +232,7 @@ export class AuditLog {
     return this.events.find({ where: { id: LessThan(before) }, order: { id: 'DESC' }, take: limit });
   }
 
-  /** Removes addresses, clients and details from the events of an account that is deleted. */
+  /** Removes IP addresses, user agents and details from the events of an account that is deleted. */
   async anonymize({ userId, email }: { userId: string; email: string }, tx: Tx): Promise<void> {
     const events = tx.manager.getRepository(AuditEventEntity);
     await events.update({ userId }, { ip: null, userAgent: null, details: {} });
@@ -257,7 +257,7 @@ export class AuditLog {
   }
 }
 
-/** Filters a user's newest events by time: a condition in SQL would read all events to find few. */
+/** Filters in memory: with a condition on the time, PostgreSQL would read all events of the user to find few. */
 async function newestSince(
   events: Repository<AuditEventEntity>,
   userId: string,

@@ -20,7 +20,7 @@ export {
   type ServiceAuditEntry,
 } from './audit-log.js';
 
-/** The kill switch, as operators and administrators set it: recorded in the transaction that sets it. */
+/** The kill switch for operators and administrators: each change is recorded in the audit log, in the same transaction. */
 @Injectable()
 export class AuditedKillSwitch {
   constructor(

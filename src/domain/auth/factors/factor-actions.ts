@@ -27,12 +27,11 @@ interface Ids {
   readonly session: { readonly id: string };
 }
 
-/** Somebody with a session. */
 interface SignedInUser extends Ids {
   readonly user: { readonly id: string; readonly email: string };
 }
 
-/** What the identity handler needs for second factors. */
+/** The services that the identity handler uses for second factors. */
 @Injectable()
 export class FactorActions {
   constructor(
@@ -43,7 +42,8 @@ export class FactorActions {
   ) {}
 
   /**
-   * For changes of a factor: a session alone is not enough. A password that is given must be right.
+   * Authorizes a change of a factor, for which a session alone is not enough: by the password, or without one by a recent
+   * sign-in.
    * @throws APIError for a wrong password, Forbidden when none is given and the sign-in is not recent, TooManyRequests
    */
   async prove({ user, session }: SignedInUser, password: string | undefined, ip: string): Promise<void> {
@@ -61,7 +61,7 @@ export class FactorActions {
     return this.recentSignIn.noteFactor({ id: session.id, userId: user.id });
   }
 
-  /** Uses a code up. @throws APIError for a wrong one, TooManyRequests after five of them in a quarter of an hour */
+  /** Uses up a code. @throws APIError for a wrong code, TooManyRequests after five wrong ones in a quarter of an hour */
   async use(
     userId: string,
     at: 'sign-in' | 'session',
@@ -71,7 +71,7 @@ export class FactorActions {
     await this.attempt(userId, at, async () => (await this.factors.use(userId, entered, vault)) || null);
   }
 
-  /** Counts an attempt as wrong before it is made; many at once would all be let through otherwise. @throws as `use` */
+  /** Counts an attempt as wrong before it is made; otherwise concurrent attempts would exceed the limit. @throws as `use` */
   async attempt<T>(userId: string, at: 'sign-in' | 'session', work: () => Promise<T | null>): Promise<T> {
     const takeBack = await this.wrongPasswords.countCode(userId, at);
     const result = await work();

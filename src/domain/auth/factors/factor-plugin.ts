@@ -13,8 +13,8 @@ import { type Actor, type EnteredCode, FactorVault, totpUri } from './second-fac
 const PENDING_COOKIE = 'two_factor';
 
 /**
- * Completes a sign-in that waits for a code. The session passes through the same hooks as any other, which also check that the
- * password, if it began with one, has not been changed meanwhile.
+ * Completes a sign-in that waits for a code. The session passes through the same hooks as any other; they also check that the
+ * password, if the sign-in began with one, has not been changed meanwhile.
  */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
 export async function signInWithCode(
@@ -25,7 +25,7 @@ export async function signInWithCode(
   const { internalAdapter, secret, options } = ctx.context;
   const cookie = ctx.context.createAuthCookie(PENDING_COOKIE);
   const identifier = await ctx.getSignedCookie(cookie.name, secret);
-  // The library signs only the values of cookies: one of another kind must not be taken for a pending sign-in.
+  // The library signs only the values of cookies: the value of another cookie must not pass as a pending sign-in.
   if (!identifier || !PENDING_SIGN_IN.test(identifier)) throw factorFault('INVALID_TWO_FACTOR_COOKIE');
   const found = await internalAdapter.findVerificationValue(identifier);
   const userId = found?.value;
@@ -39,11 +39,11 @@ export async function signInWithCode(
   if (consumed?.value !== userId || (needsPassword && hash === undefined) || !user)
     throw factorFault('INVALID_TWO_FACTOR_COOKIE');
   const request = identityRequests.getStore();
-  // The row was there until now, so this is the password that the sign-in began with.
+  // The row still existed when the hash was read, so this is the password that the sign-in began with.
   if (hash !== undefined) request?.hashes.add(hash);
   if (request) request.hasFactor = true;
   const session = await internalAdapter.createSession(userId);
-  // The link may have been ended since the sign-in was taken: a session of it must not stay.
+  // The link to the provider may have been removed since the sign-in was consumed: its session must not stay.
   if (!needsPassword && !(await actions.pending.isLinked(userId))) {
     await internalAdapter.deleteSession(session.token);
     throw factorFault('INVALID_TWO_FACTOR_COOKIE');
@@ -53,12 +53,12 @@ export async function signInWithCode(
   return ctx.json({ token: session.token, user: parseUserOutput(options, user) });
 }
 
-/** Lets a user whom the provider has identified wait for the code: sets the cookie that `signInWithCode` reads. */
+/** Makes the sign-in of a user whom the provider has identified wait for a code: sets the cookie that `signInWithCode` reads. */
 export async function waitForCode(ctx: GenericEndpointContext, userId: string): Promise<void> {
   const { internalAdapter, secret } = ctx.context;
   const cookie = ctx.context.createAuthCookie(PENDING_COOKIE, { maxAge: WAITS_MS / 1000 });
   const identifier = `${PROVIDER_SIGN_IN}${randomBytes(32).toString('base64url')}`;
-  const expiresAt = new Date(); // the hook of the row sets it by the service's clock
+  const expiresAt = new Date(); // the create hook replaces it, by the service's clock
   await internalAdapter.createVerificationValue({ value: userId, identifier, expiresAt });
   await ctx.setSignedCookie(cookie.name, identifier, secret, cookie.attributes);
 }
@@ -79,8 +79,8 @@ const TABLE = {
 };
 
 /**
- * The identity library's second factor: it stops a sign-in after the password. The actions are the service's own, at the
- * library's addresses: no code works twice, wrong codes are counted, and each change is one transaction.
+ * The identity library's second factor, which interrupts a sign-in after the password. The actions are the service's own, at the
+ * library's paths: no code works twice, wrong codes are counted, and each change is one transaction.
  * @param issuer what authenticator apps show beside the account
  */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
@@ -142,7 +142,7 @@ function changeEndpoint<Name extends string, Result extends Record<string, unkno
   );
 }
 
-/** With a session, finishes a set-up or confirms the session; without one, completes the sign-in that waits. */
+/** With a session, finishes a set-up or confirms the session; without one, completes the pending sign-in. */
 function verifyEndpoint<Name extends string>(name: Name, kind: EnteredCode['kind'], actions: FactorActions) {
   return createAuthEndpoint(`/two-factor/${name}`, { method: 'POST' }, async (ctx) => {
     const code = textIn(ctx.body, 'code');

@@ -8,16 +8,16 @@ import { AuthAccount, AuthVerification, hasPassword, linkOf, passwordHashOf } fr
 import { identityRequests } from '../identity-request.js';
 import { lockUser } from '../account-fields.js';
 
-/** The identifiers of the rows. */
+/** Matches the identifiers of pending sign-ins. */
 export const PENDING_SIGN_IN = /^2fa-(?!attempts-)/;
-/** How the identifiers begin of sign-ins that began at the single sign-on provider; the library's have no second dash. */
+/** Begins the identifiers of sign-ins through the single sign-on provider; the library's have no second dash. */
 export const PROVIDER_SIGN_IN = '2fa-provider-';
 export const WAITS_MS = 10 * 60_000;
 
 /**
- * Sign-ins whose password was right, or that a provider has confirmed, and that wait for the second factor: rows of
- * `auth_verifications`. None with a password outlives the password that it began with: a change or reset of the password ends those that are there, and
- * `check` ends one that is made at that moment.
+ * Sign-ins that wait for the second factor, after a right password or a confirmation by the provider: rows of
+ * `auth_verifications`. None outlives the password that it began with: a change or reset of the password ends existing ones, and
+ * `check` ends one that is created at that moment.
  */
 @Injectable()
 export class PendingSignIns {
@@ -42,7 +42,7 @@ export class PendingSignIns {
     return this.accounts.existsBy(linkOf(userId));
   }
 
-  /** Call this after a row of `auth_verifications` is committed. @throws Unauthorized */
+  /** Ends a pending sign-in whose password has been changed. Call this after its row is committed. @throws Unauthorized */
   async check({ identifier, value: userId }: { identifier: string; value: string }): Promise<void> {
     if (!PENDING_SIGN_IN.test(identifier) || identifier.startsWith(PROVIDER_SIGN_IN)) return;
     const hashes = [...(identityRequests.getStore()?.hashes ?? [])];
@@ -52,17 +52,17 @@ export class PendingSignIns {
     });
     if (isCurrent) return;
     await this.verifications.delete({ identifier });
-    // Not one of the library's errors: here, after the action itself, it would send those with status 200.
+    // Not one of the library's errors: it would send those with status 200 after the action itself.
     throw new Unauthorized('Invalid email or password');
   }
 
-  /** The hash of the user's password, which a sign-in that is completed must still have. */
+  /** The hash of the user's current password; undefined without one. */
   passwordOf(userId: string): Promise<string | undefined> {
     return passwordHashOf(this.accounts, userId);
   }
 }
 
-/** Ends all that wait for a code of the user, whose id is the value of each. */
+/** Ends all pending sign-ins of a user, whose id is the value of their rows. */
 export async function endPendingSignIns(
   verifications: Repository<AuthVerification>,
   userId: string,

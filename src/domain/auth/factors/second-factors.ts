@@ -24,7 +24,7 @@ export function newBackupCodes(): string[] {
   });
 }
 
-/** What the identity handler holds of `AUTH_SECRET`. */
+/** `AUTH_SECRET` in the forms that the identity handler keeps. */
 export interface FactorKeys {
   readonly secret: string;
   readonly secretConfig: string | SecretConfig;
@@ -63,11 +63,11 @@ export class SecondFactor {
   @Column('text')
   secret: string;
 
-  /** The hashes of those that are left. */
+  /** The hashes of the unused codes. */
   @Column('text', { array: true })
   backupCodes: string[];
 
-  /** Whether it is on: its first code was right. */
+  /** Whether the factor is on: its first code was right. */
   @Column('boolean')
   verified: boolean;
 
@@ -110,7 +110,7 @@ export function totpUri(secret: string, issuer: string, account: string): string
   return `otpauth://totp/${label}?${parameters.toString().replaceAll('+', '%20')}`;
 }
 
-/** The step whose code this is, if it is that of the current step or a neighbour; spaces are ignored. */
+/** The time step of a code, if it is the current one or a neighbour; undefined otherwise. Ignores spaces. */
 export function stepOfCode(secret: string, code: string, now: Date): number | undefined {
   const given = Buffer.from(code.replace(/\s/g, ''));
   const current = Math.floor(now.getTime() / STEP_MS);
@@ -138,12 +138,10 @@ function bytesOf(base32: string): Buffer {
 }
 
 /**
- * Time to finish a set-up. It began with a recent sign-in; finishing it asks for none, so a session that was stolen must not be
- * able to do so later.
+ * Time to finish a set-up. Only its beginning needs a recent sign-in: a session stolen afterwards must not be able to finish it.
  */
 const SET_UP_MS = 15 * 60_000;
 
-/** A code that a person has entered. */
 export interface EnteredCode {
   readonly kind: 'totp' | 'backup';
   readonly code: string;
@@ -157,8 +155,8 @@ export interface Actor {
 }
 
 /**
- * The second factor of an account: a TOTP secret and ten backup codes. No code works twice, whatever the number of requests and
- * instances. Whoever calls this has checked who the caller is and limits wrong codes.
+ * The second factor of an account: a TOTP secret and ten backup codes. No code works twice, even in concurrent requests on
+ * several instances. Callers authenticate the user and limit wrong codes.
  */
 @Injectable()
 export class SecondFactors {
@@ -199,7 +197,7 @@ export class SecondFactors {
     const codes = newBackupCodes();
     const backupCodes = codes.map((one) => vault.hash(userId, one));
     const isDone = await this.change(actor, 'factor.added', async ({ manager }) => {
-      // A set-up that began again meanwhile has another secret: it is not the one that was confirmed.
+      // A set-up that was restarted meanwhile has another secret, which this code does not confirm.
       const confirmed = { userId, secret: stored.secret, verified: false };
       const on = { verified: true, lastStep: step, backupCodes };
       const { affected } = await manager.getRepository(SecondFactor).update(confirmed, on);
@@ -212,7 +210,7 @@ export class SecondFactors {
     return isDone ? codes : null;
   }
 
-  /** Uses a code up. Returns whether it was right; a code that was used before is wrong. */
+  /** Uses up a code. Returns whether it was right; a code that was used before is wrong. */
   async use(userId: string, { kind, code }: EnteredCode, vault: FactorVault): Promise<boolean> {
     if (kind === 'backup') {
       const values = [userId, vault.hash(userId, code)];
@@ -224,7 +222,7 @@ export class SecondFactors {
     const step = secret === null ? undefined : stepOfCode(secret, code, this.clock.now());
     if (step === undefined) return false;
     const { affected } = await this.factors.update(
-      // Each step is used once, and none before it afterwards: RFC 6238 §5.2.
+      // Each step works once, and no earlier step after it: RFC 6238 §5.2.
       { userId, secret: stored.secret, verified: true, lastStep: LessThan(step) },
       { lastStep: step },
     );
@@ -252,7 +250,7 @@ export class SecondFactors {
     );
   }
 
-  /** Makes a change and records it, unless it returns false. */
+  /** Makes a change and records it in the audit log, unless `make` returns false. */
   private change(
     { userId, ip, userAgent }: Actor,
     action: AuditAction,

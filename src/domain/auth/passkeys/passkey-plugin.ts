@@ -36,8 +36,8 @@ const TABLE = {
 };
 
 /**
- * The identity library's passkeys, with user verification required: possession and fingerprint or PIN are two factors, so that
- * no code is asked for. Adding and removing one needs a recent sign-in, and is recorded.
+ * The identity library's passkeys, with user verification required: possession and a fingerprint or PIN are two factors, so no
+ * code is required. Adding and removing a passkey needs a recent sign-in and is recorded in the audit log.
  */
 // eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
 export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, publicUrl: string) {
@@ -78,12 +78,12 @@ export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, public
   } satisfies BetterAuthPlugin;
 }
 
-/** Of no passkey. */
+/** No passkey has this id. */
 const NOBODYS_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The library accepts a new name of any length, with control characters, and asks the database for an id that is no UUID, which
- * fails.
+ * Checks renames: the library accepts a name of any length, with control characters, and queries the database for an id that is
+ * no UUID, which fails.
  */
 const checkedRename = {
   matcher: ({ path }: { path?: string | undefined }) => path === '/passkey/update-passkey',
@@ -97,7 +97,7 @@ const checkedRename = {
 
 type Hooks = NonNullable<NonNullable<BetterAuthPlugin['hooks']>['after']>;
 
-/** What the library's answers lack, or have too much of. */
+/** Hooks that correct the library's answers and complete a registration. */
 function answerHooks(actions: FactorActions, passkeys: Passkeys): Hooks {
   return [
     {
@@ -115,7 +115,7 @@ function answerHooks(actions: FactorActions, passkeys: Passkeys): Hooks {
         if (returned instanceof Error) return undefined;
         const { session, user } = returned as SignedIn;
         const { options } = ctx.context;
-        // The library returns the rows as they are.
+        // The library returns the rows unfiltered.
         return ctx.json({
           session: parseSessionOutput(options, session),
           user: parseUserOutput(options, user),
@@ -140,15 +140,15 @@ function answerHooks(actions: FactorActions, passkeys: Passkeys): Hooks {
 type SignedIn = Awaited<ReturnType<ReturnType<typeof passkey>['endpoints']['verifyPasskeyAuthentication']>>;
 
 /**
- * The library answers 500 to every registration that is not valid, and keeps the status when a hook throws an error of its
- * kind: hooks throw the service's. A fault of PostgreSQL is recorded elsewhere.
+ * The library answers 500 to every invalid registration, and keeps this status when a hook throws one of its errors: hooks throw
+ * the service's errors. Faults of PostgreSQL are recorded elsewhere.
  */
 const isInvalid = (returned: unknown): boolean =>
   returned instanceof APIError && returned.body?.code === 'FAILED_TO_VERIFY_REGISTRATION';
 
 type RecentSession = ReturnType<typeof recentSession>;
 
-/** For the actions that change passkeys: a session alone is not enough for them. Notes which session it is. */
+/** Requires a recent sign-in for actions that change passkeys, and notes their session on the request. */
 function recentSession(actions: FactorActions) {
   return createAuthMiddleware(async (ctx) => {
     const owner = await ownerOf(ctx);
@@ -158,7 +158,7 @@ function recentSession(actions: FactorActions) {
   });
 }
 
-/** The library would begin a session with a passkey that has proven nothing yet, past the second factor. */
+/** The library would begin a session with a passkey that has proven nothing yet, and so bypass the second factor. */
 const addsNoSession = createAuthMiddleware((ctx) => {
   const { createSession } = (ctx.body as { createSession?: unknown } | undefined) ?? {};
   if (createSession !== undefined && createSession !== false) throw faultOf('NO_SESSION_OF_ITS_OWN');

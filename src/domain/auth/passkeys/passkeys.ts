@@ -105,14 +105,14 @@ export class Passkeys {
     return (await this.passkeys.countBy({ userId })) < MAX_PASSKEYS;
   }
 
-  /** Call this before the library stores a new passkey: there is none that was not recorded. */
+  /** Call this before the library stores a new passkey, so that none exists without a record. */
   async recordNew(actor: Actor): Promise<void> {
     await this.record(actor, 'factor.added');
   }
 
   /**
-   * Call this after a new passkey is committed. A reset may have ended the session that added it; the passkey must not outlive
-   * that. Returns whether it was kept.
+   * Call this after a new passkey is committed. Deletes it if a reset has ended the session that added it. Returns whether it was
+   * kept.
    */
   async keepNew(userId: string, sessionId: string, credentialId: string): Promise<boolean> {
     if (await this.sessions.existsBy({ userId, id: sessionId })) return true;

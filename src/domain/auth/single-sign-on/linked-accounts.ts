@@ -28,20 +28,23 @@ export interface VerifiedPerson {
   /** In lower case. */
   readonly email: string;
   readonly name: string;
-  /** The user who is signed in with the browser and has given a password or another factor recently, if any. */
+  /** The user who is signed in in the browser and has given a password or another factor recently, if any. */
   readonly provenUserId: string | undefined;
   readonly client: Client;
 }
 
-/** `no-account`: there is none with this address, which is not invited, and sign-up is closed. `other-person`: it is linked to another subject. */
+/**
+ * `no-account`: no account has the address, it is not invited, and sign-up is closed. `other-person`: the account is linked to
+ * another subject.
+ */
 export type LinkRefusal = 'no-account' | 'other-person';
 
 type Linked = { userId: string; ended?: Ended } | { refusal: LinkRefusal };
 
-/** Another request of the same person was first. Rolls back what this one has done, which may include a new account. */
+/** A concurrent request has linked the same subject. Rolls back the changes of this one, which may include a new account. */
 class LinkedMeanwhile extends Error {}
 
-/** The accounts of people at the provider: each is found by issuer and subject, whatever becomes of their address there. */
+/** The accounts of the provider's users: each is found by issuer and subject, even if the address at the provider changes. */
 @Injectable()
 export class LinkedAccounts {
   constructor(
@@ -59,9 +62,9 @@ export class LinkedAccounts {
   }
 
   /**
-   * Links the subject to the account with its address, or to a new one; an open invitation of the address is used up. An address
-   * that was never verified here may have been entered by somebody else: whoever now proves that it is theirs gets the account, and
-   * all earlier access to it ends, unless the person has just shown that it is theirs too.
+   * Links the subject to the account with its address, or to a new one; uses up an open invitation of the address. An address
+   * never verified here may have been entered by a stranger: the person who now proves it gets the account, and all earlier
+   * access to it ends, unless that person has also just signed in to the account.
    * @throws AccountSuspended
    */
   async link(person: VerifiedPerson): Promise<{ userId: string } | { refusal: LinkRefusal }> {
@@ -112,7 +115,7 @@ export class LinkedAccounts {
     const users = tx.manager.getRepository(UserEntity);
     const user = await lockAddress(users, email);
     if (user) return user;
-    // The first request gets the row, whether it comes through the provider or with the link of the invitation.
+    // Only one request gets the row: one through the provider, or one with the link of the invitation.
     const used = await tx.manager.getRepository(Invitation).delete({ email, expiresAt: MoreThan(now) });
     const isInvited = used.affected === 1;
     const mayJoin = isInvited || this.configuration.signupEnabled;
@@ -133,7 +136,7 @@ interface Found {
   readonly id: string;
   readonly isVerified: boolean;
   readonly isSuspended: boolean;
-  /** Made by this sign-in. */
+  /** Whether this sign-in created it. */
   readonly isNew?: true;
 }
 
@@ -153,7 +156,6 @@ export interface LinkState {
   readonly hasAnotherWay: boolean;
 }
 
-/** What `unlink` has done. */
 export interface Unlinked {
   readonly hasAnotherWay: boolean;
   /** How many sessions have ended. */
@@ -176,8 +178,8 @@ export class ProviderLinks {
 
   /**
    * Ends the link, sign-ins that wait for a code, and all sessions but `keptSession`, atomically. Password, passkeys and access
-   * tokens stay. Whoever signs in at the provider with the address of the account later, verified there, links it again.
-   * @param keptSession the session of a user who acts; an operator gives none, and may take the last way to sign in
+   * tokens stay. A later sign-in at the provider with the account's address, verified there, links it again.
+   * @param keptSession the session of the acting user; null for an operator, who may remove the last way to sign in
    * @throws NotFound without a link, Conflict when it is the user's last way to sign in
    */
   unlink(userId: string, by: Acting, keptSession: string | null = null): Promise<Unlinked> {
@@ -204,10 +206,10 @@ export class ProviderLinks {
   }
 }
 
-/** Time to sign in at the provider. The nightly job removes what is left. */
+/** Time to sign in at the provider. The nightly job removes expired rows. */
 const LIFETIME_MS = 15 * 60_000;
 
-/** The sign-ins that have begun here and continue at the provider, for all instances. A row contains no secret. */
+/** Sign-ins that continue at the provider, shared by all instances. A row contains no secret. */
 @Injectable()
 export class ProviderSignIns {
   constructor(
@@ -226,7 +228,7 @@ export class ProviderSignIns {
     await this.verifications.insert({ ...begun, createdAt: now, updatedAt: now });
   }
 
-  /** Ends a sign-in: each can be taken once. Returns the path, or undefined when there is no such sign-in. */
+  /** Takes a sign-in: possible once. Returns the path, or undefined when there is no such sign-in. */
   async take(key: string): Promise<string | undefined> {
     const begun = { identifier: identifierOf(key), expiresAt: MoreThan(this.clock.now()) };
     const found = await this.verifications.findOneBy(begun);

@@ -11,7 +11,7 @@ import { Clock } from '../../../platform/clock.js';
 import { Configuration, isSecureAddress } from '../../../platform/config/index.js';
 import { equalSecrets } from '../pat-verifier.js';
 
-/** For one request, from the connection to the last byte. */
+/** The time of one request, from the connection to the last byte. */
 const TIMEOUT_MS = 5_000;
 
 /** Documents of a provider have a few kilobytes. */
@@ -73,7 +73,7 @@ function objectIn(text: string): JsonObject {
   return value as JsonObject;
 }
 
-/** What the provider publishes about itself. */
+/** The published metadata of the provider. */
 export interface Metadata {
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
@@ -88,12 +88,12 @@ export interface Metadata {
 
 const FRESH_MS = 60 * 60_000;
 
-/** After a failure, requests are refused at once for this long: those who wait must not multiply. */
+/** After a failure, requests fail at once for this long, so that waiting requests do not accumulate. */
 const AWAY_MS = 3_000;
 
 /**
- * The provider's discovery document, loaded when somebody first signs in: the service starts, and everything else works, while
- * the provider is away.
+ * The provider's discovery document, loaded at the first sign-in: the service starts, and everything else works, while the
+ * provider is unavailable.
  */
 @Injectable()
 export class ProviderMetadata {
@@ -108,7 +108,7 @@ export class ProviderMetadata {
     private readonly clock: Clock,
   ) {}
 
-  /** An hour old at most, unless the provider has been away since. @throws ProviderAway */
+  /** At most an hour old, unless the provider has been unavailable since. @throws ProviderAway */
   async get(): Promise<Metadata> {
     if (this.known && this.clock.elapsed() - this.loadedAt < FRESH_MS) return this.known;
     if (this.clock.elapsed() - this.failedAt < AWAY_MS) return this.knownOr(this.failure);
@@ -162,10 +162,10 @@ function secureAddress(document: JsonObject, name: string): string {
   return address;
 }
 
-/** The provider's answer, or somebody's in its name, does not prove who signs in. The message is for the log. */
+/** An answer, by the provider or forged, that does not prove who signs in. The message is for the log. */
 export class BadAnswer extends Error {}
 
-/** Only signatures with a published key: never `none`, and never one that a secret alone makes. */
+/** Only signatures that a published key verifies: never `none`, never one made with a shared secret. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -175,7 +175,7 @@ const ALGORITHMS = [
 const CLOCK_TOLERANCE_SECONDS = 60;
 const MAX_SUBJECT = 255;
 
-/** Who has signed in at the provider, by a verified ID token. */
+/** The person who has signed in at the provider, by a verified ID token. */
 export interface Identified {
   /** The provider's own, permanent name for the person. */
   readonly subject: string;
@@ -199,7 +199,7 @@ interface SignInRequest {
   readonly isFresh: boolean;
 }
 
-/** The OpenID Connect provider: authorization code flow with PKCE. Its tokens are used here and kept nowhere. */
+/** The OpenID Connect provider: authorization code flow with PKCE. Its tokens are used here and not stored. */
 @Injectable()
 export class Provider {
   constructor(
@@ -208,7 +208,7 @@ export class Provider {
     private readonly clock: Clock,
   ) {}
 
-  /** Where the provider sends the browser back to. */
+  /** The address to which the provider returns the browser. */
   get redirectUri(): string {
     return `${this.configuration.publicUrl}/auth/single-sign-on/callback`;
   }
@@ -238,7 +238,7 @@ export class Provider {
     return address.href;
   }
 
-  /** @param issuer the `iss` of an answer: another provider's answer is not ours. @throws BadAnswer, ProviderAway */
+  /** Refuses an answer of another issuer. @param issuer the `iss` of the answer @throws BadAnswer, ProviderAway */
   async checkIssuer(issuer: string | undefined): Promise<void> {
     const { namesIssuer } = await this.metadata.get();
     if (issuer === undefined ? namesIssuer : issuer !== this.issuer)
@@ -284,7 +284,7 @@ export class Provider {
       headers: metadata.usesBasic ? { authorization: basicOf(clientId, secret) } : {},
       body: form,
     });
-    // Both are published error codes; anything else in the answer stays out of the log.
+    // Only these fixed texts are logged: the rest of the answer stays out of the log.
     if (body.error === 'invalid_client') throw new ProviderAway('the provider refuses OIDC_CLIENT_SECRET');
     if (status !== 200) throw new BadAnswer('the provider refuses the code');
     return body;
@@ -308,14 +308,14 @@ export class Provider {
         throw new BadAnswer('the ID token was issued to another service');
       return payload;
     } catch (error) {
-      // Its messages name the claim, never the value.
+      // The messages name the claim, never its value.
       if (error instanceof errors.JOSEError) throw new BadAnswer(`the ID token: ${error.message}`);
       throw error;
     }
   }
 }
 
-/** As RFC 6749 wants it: both parts are form-encoded first. */
+/** RFC 6749 requires that both parts are form-encoded first. */
 function basicOf(clientId: string, secret: string): string {
   const [id, password] = [clientId, secret].map((part) => new URLSearchParams({ part }).toString().slice(5));
   return `Basic ${Buffer.from(`${id}:${password}`).toString('base64')}`;

@@ -10,7 +10,7 @@ import { LinkedAccounts, type LinkRefusal, ProviderSignIns } from './linked-acco
 import { BadAnswer, type Identified, Provider, ProviderAway, type SignInSecrets } from './provider.js';
 import { RecentSignIn } from '../recent-sign-in.js';
 
-/** The browser of a request: what it alone can compute, and who is signed in with it. */
+/** The browser of a request: what it alone can compute, and the user who is signed in in it. */
 export interface Browser {
   /** A secret text for a purpose, keyed with the browser's own secret. */
   readonly derive: (purpose: string) => string;
@@ -18,7 +18,7 @@ export interface Browser {
   readonly session: { readonly id: string; readonly userId: string } | null;
 }
 
-/** The parameters with which the provider sends the browser back; a person can change them. */
+/** The parameters with which the provider sends the browser back; the user can tamper with them. */
 export interface Answer {
   readonly state: string | undefined;
   readonly code: string | undefined;
@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /**
- * Why nobody was signed in. `out-of-date`: no such sign-in has begun in this browser, or it has ended. `declined`: the person or
+ * Why a sign-in was refused. `out-of-date`: no such sign-in has begun in this browser, or it has ended. `declined`: the person or
  * the provider refused. `bad-answer`: the answer proves nothing.
  */
 export type SingleSignOnRefusal =
@@ -70,7 +70,7 @@ export class SingleSignOn {
   }
 
   /**
-   * Ends a sign-in by the provider's answer, once, in the browser that began it.
+   * Completes a sign-in with the provider's answer: once, and only in the browser that began it.
    * @throws ServiceUnavailable while the provider is away or for a new account while read-only, AccountSuspended
    */
   async finish(browser: Browser, answer: Answer): Promise<SingleSignOnResult> {
@@ -102,12 +102,12 @@ export class SingleSignOn {
     return 'refusal' in linked ? linked : { ...linked, confirmedAt: authenticatedAt, subject };
   }
 
-  /** For a person's first sign-in. */
+  /** Links an account at a person's first sign-in. */
   private async link({ subject, profile }: Identified, browser: Browser): Promise<Linked> {
     this.killSwitch.refuseWhen('read-only');
     const { email, email_verified: isVerified, name, preferred_username: nickname } = await profile();
     if (typeof email !== 'string' || !isEmailAddress(email)) return { refusal: 'no-address' };
-    // Also when no account has the address: the answer must not tell whether one has.
+    // Also when no account has the address: the answer must not disclose whether one has.
     if (isVerified !== true) return { refusal: 'unverified-address' };
     return this.accounts.link({
       subject,
@@ -144,7 +144,7 @@ type Derive = Browser['derive'];
 /** Another browser computes another key, and does not find the sign-in. */
 const keyOf = (derive: Derive, state: string): string => derive(`single-sign-on ${state}`);
 
-/** Derived, not stored: nobody who reads the database can use an answer that was meant for the browser. */
+/** Derived, not stored: a reader of the database cannot use an answer that was meant for the browser. */
 const secretsOf = (derive: Derive, state: string): SignInSecrets => ({
   nonce: derive(`single-sign-on nonce ${state}`),
   verifier: derive(`single-sign-on verifier ${state}`),

@@ -107,7 +107,7 @@ export class IndexFeed {
   ) {}
 
   /**
-   * Returns the contents of the index once they match the workspace; undefined when the index has to be built first.
+   * Returns the contents of the index once they match the workspace; undefined when the index must be built first.
    * @throws KeySessionRequired when the session ends meanwhile
    */
   async follow(index: SessionIndex, vault: Vault): Promise<TextIndex | undefined> {

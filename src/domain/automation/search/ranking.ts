@@ -15,7 +15,7 @@ export class Ranking {
   private terms = 0;
 
   /**
-   * @param places above all numbers
+   * @param places exclusive upper bound of the numbers
    * @param notes the number of notes
    * @param lengthOf a note's length relative to the average
    */
@@ -41,7 +41,7 @@ export class Ranking {
     this.terms++;
   }
 
-  /** Those with the highest scores, in order. */
+  /** The notes with the highest scores, best first. */
   best(limit: number): Ranked[] {
     const kept: Ranked[] = [];
     for (const [number, had] of this.had.entries()) {

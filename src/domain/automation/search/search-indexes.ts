@@ -65,8 +65,8 @@ const MOST_BYTES = 256 * 1024 * 1024;
 const SHARE_OF_HEAP = 1 / 4;
 
 /**
- * The search indexes of live key sessions on this instance, least recently used first. An index is dropped with its
- * session: immediately on a bus event, within seconds in any case.
+ * The search indexes of live key sessions on this instance, least recently used first. An index is dropped with its session: at
+ * once on a bus event, otherwise within seconds.
  */
 @Injectable()
 export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -122,7 +122,7 @@ export class SearchIndexes implements OnApplicationBootstrap, OnApplicationShutd
     if (bytes > this.budget && isBesideBuilding && !growing.isBuilding) this.empty(growing);
   }
 
-  /** Drops indexes whose session has expired, or whose end no event has announced. */
+  /** Drops indexes whose session has expired, or has ended without an event. */
   @Interval(LOOK_EVERY_MS)
   async dropEnded(): Promise<void> {
     if (this.all.size === 0) return;

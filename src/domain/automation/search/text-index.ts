@@ -4,10 +4,7 @@ import { Ranking } from './ranking.js';
 /** A run of letters, digits and combining marks; everything else separates terms. */
 const RUN = /[\p{L}\p{N}\p{M}]+/gu;
 
-/**
- * Scripts without spaces between words, and Korean, whose words take so many suffixes that they are better handled
- * this way.
- */
+/** Scripts without spaces between words, and Korean, whose words take so many suffixes that pairs of characters work better. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
 
@@ -148,7 +145,7 @@ export class Postings {
     this.bytes -= PER_TERM;
   }
 
-  /** The frequency of the wanted terms in each note, indexed by note number. @param places above all numbers */
+  /** The frequency of the wanted terms in each note, by note number. @param places exclusive upper bound of the numbers */
   counts(wanted: Wanted, places: number): Uint32Array {
     const counts = new Uint32Array(places);
     for (const term of this.termsFor(wanted)) {
@@ -184,7 +181,7 @@ function bucketOf(term: string): string {
   return term.slice(0, term.charCodeAt(0) >= 0x0e00 ? 1 : 2);
 }
 
-/** A substring keeps the whole text that it was cut from alive. */
+/** Copies a term, because a substring keeps the whole text alive from which it was cut. */
 function copyOf(term: string): string {
   return Buffer.from(term, 'utf16le').toString('utf16le');
 }
@@ -211,8 +208,8 @@ const PER_NOTE = 800;
 const EMPTY_INDEX = 16 * 1024;
 
 /**
- * In-memory full-text search. Built for one kind of query, so that even 16 words that occur in most of 5,000 notes
- * are answered within milliseconds without delaying other requests.
+ * In-memory full-text search, built for one kind of query: even 16 words that occur in most of 5,000 notes are answered within
+ * milliseconds without delaying other requests.
  */
 export class TextIndex {
   private readonly numbers = new Map<string, number>();
@@ -220,7 +217,7 @@ export class TextIndex {
   private readonly postings = new Postings();
   /** Numbers of removed notes, for reuse: they index arrays and must stay small. */
   private readonly free: number[] = [];
-  /** Above all numbers; 0 is unused. */
+  /** Exclusive upper bound of the numbers; 0 is unused. */
   private places = 1;
   private totalLength = 0;
   private noteBytes = EMPTY_INDEX;
@@ -265,10 +262,7 @@ export class TextIndex {
     for (const term of countsOf(note).keys()) this.postings.remove(term, number);
   }
 
-  /**
-   * Returns the notes that contain all of the terms, best first; none when there are no terms. Do not modify the
-   * index meanwhile.
-   */
+  /** Returns the notes that contain all terms, best first; none when there are no terms. Do not modify the index meanwhile. */
   async search(wanted: readonly Wanted[], limit: number, turns: EventLoopYield): Promise<Hit[]> {
     if (wanted.length === 0) return [];
     const average = this.totalLength / this.size || 1;

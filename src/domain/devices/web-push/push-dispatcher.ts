@@ -46,7 +46,7 @@ export class PushDispatcher {
     this.liveChecks.push(check);
   }
 
-  /** @param onRoom called when pushes that were due can be started after all */
+  /** @param onRoom called when due pushes that exceeded the limits can be started */
   whenCapacity(onRoom: () => void): void {
     this.onCapacity = onRoom;
   }

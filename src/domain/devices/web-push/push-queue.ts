@@ -53,7 +53,7 @@ export class PushQueue {
     private readonly log: Log,
   ) {}
 
-  /** The part that has the subscriptions of a workspace; '' on one server. */
+  /** The id of the part with the subscriptions of a workspace; '' on one server. */
   async partOf(workspaceId: string): Promise<string> {
     return (await this.database.placeOf(workspaceId)).id;
   }
@@ -70,9 +70,8 @@ export class PushQueue {
   }
 
   /**
-   * Up to `limit` pushes that are due, to be sent only by the caller; at most `ofOneOwner` per owner, including those that the
-   * caller already has in progress, and none per owner who was suspended before the call. Empty when all due pushes belong to
-   * owners at that limit.
+   * Claims up to `limit` due pushes for the caller; at most `ofOneOwner` per owner, including those that the caller already has
+   * in progress, and none of owners suspended before the call. Empty when all due pushes belong to owners at that limit.
    */
   async claim(
     limit: number,
@@ -97,7 +96,7 @@ export class PushQueue {
     const [err] = faults;
     if (err === undefined) return claimed;
     if (claimed.length === 0) throw err;
-    this.log.warn({ err }, 'could not claim pushes on all nodes'); // nobody else sends what was claimed
+    this.log.warn({ err }, 'could not claim pushes on all nodes'); // no other instance sends what was claimed
     return claimed;
   }
 

@@ -13,7 +13,7 @@ import { Workspaces } from '../../workspaces/index.js';
 import { DEVICE_ID, DEVICE_ID_RULE, isDeviceId } from '../index.js';
 import { pushSubscriptionStatements } from './web-push.queries.js';
 
-/** The endpoint and keys for pushes to a device of a workspace, and the push that waits. */
+/** The endpoint and keys for pushes to a device of a workspace, and its pending push. */
 @Entity('push_subscriptions')
 export class StoredSubscription {
   @PrimaryColumn('uuid')
@@ -40,7 +40,7 @@ export class StoredSubscription {
   @Column('boolean')
   pendingAssets: boolean;
 
-  /** Null while no push waits. */
+  /** Null while no push is pending. */
   @Column('timestamptz', { nullable: true })
   dueAt: Date | null;
 
@@ -58,7 +58,7 @@ const MAX_ENDPOINT_LENGTH = 2048;
 /** The endpoint and keys for pushes to a device of a workspace. */
 export interface PushSubscription {
   readonly deviceId: string;
-  /** A secret: anybody who knows it can push to it. Never log it or include it in an answer. */
+  /** A secret: its knowledge is enough to push to it. Never log it or include it in an answer. */
   readonly endpoint: string;
   /** 65 bytes in base64url: the browser's public key. Whether it is a point of P-256 is only checked when a push is encrypted. */
   readonly p256dh: string;
@@ -124,9 +124,7 @@ export class SubscribeRequest {
   keys?: unknown;
 }
 
-/**
- * Beyond this, the least recently renewed subscription is deleted: a change must not make this service flood anybody with pushes.
- */
+/** Beyond this, the least recently renewed subscription is deleted, so that a change does not cause a flood of pushes. */
 const MAX_PER_WORKSPACE = 100;
 
 /** For all workspaces of a user; beyond it, the same applies. */
@@ -144,7 +142,7 @@ export class PushSubscriptions {
 
   /**
    * A device's second subscription replaces its first.
-   * @throws NotFound for a workspace of somebody else, then BadRequest; Unauthorized when the account has just been deleted
+   * @throws NotFound for another user's workspace, then BadRequest; Unauthorized when the account has just been deleted
    */
   async subscribe(principal: Principal, request: SubscribeRequest): Promise<void> {
     const workspaceId = await this.workspaces.requireOwned(request.workspaceId, principal);
@@ -162,7 +160,7 @@ export class PushSubscriptions {
     }
   }
 
-  /** Succeeds even if there is none. @throws NotFound for a workspace of somebody else */
+  /** Succeeds even if there is none. @throws NotFound for another user's workspace */
   async unsubscribe(principal: Principal, workspaceId: string, deviceId: string): Promise<void> {
     const id = await this.workspaces.requireOwned(workspaceId, principal);
     if (isDeviceId(deviceId)) await this.subscriptions.delete({ workspaceId: id, deviceId });

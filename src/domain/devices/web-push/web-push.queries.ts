@@ -8,9 +8,9 @@ const SURPLUS = `WITH surplus AS MATERIALIZED (
 
 export const pushSubscriptionStatements = {
   /**
-   * Deletes a workspace's subscriptions beyond $3, least recently renewed first, but never that of $2. Marking locks many
-   * subscriptions in its own order; rows that it has locked are skipped, and stay until the next subscription. A statement of its
-   * own: within one that inserts, the engine that distributes tables reads what it has itself written in another format.
+   * Deletes a workspace's subscriptions beyond $3, least recently renewed first, but never that of $2. `mark` locks many
+   * subscriptions in its own order: rows that it has locked are skipped, and stay until the next subscription. A separate
+   * statement: within one that inserts, the engine that distributes tables reads its own intermediate results in another format.
    */
   crowdOutOfWorkspace: statement(
     'push_subscriptions.crowd_out_of_workspace',
@@ -101,8 +101,8 @@ export const pushQueueStatements = {
    * Claims the pushes due at $1 for the caller, so that only one of several instances sends each. A subscription that waits for
    * both kinds gets the changes now and the other no sooner than $3, like everything that comes later. $2: the maximum number of
    * pushes. An owner gets no more than $7, including those already in progress ($5: owners, $6: the number for each), and owners
-   * with the fewest go first. Owners with $7 are skipped, so the caller names suspended owners with as many; of the others only the $8
-   * pushes due first are considered, or a long queue would be sorted each time.
+   * with the fewest go first. Owners with $7 in progress are skipped, so the caller gives suspended owners that number; of the
+   * others only the $8 pushes due first are considered, or a long queue would be sorted each time.
    */
   claim: statement(
     'push_queue.claim',
@@ -146,7 +146,10 @@ export const pushQueueStatements = {
      FROM locked WHERE s.workspace_id = $1 AND s.device_id = locked.device_id`,
   ),
 
-  /** Only while the subscription is as it was used, $1 to $5. $6: the kind to retry, or null; $7: the earliest time of the next push. */
+  /**
+   * Changes only the subscription that was used, $1 to $5. $6: the kind to retry, or null; $7: the earliest time of the next
+   * push.
+   */
   failed: statement(
     'push_queue.failed',
     `UPDATE {push_subscriptions}

@@ -25,7 +25,6 @@ export function generateVapidKeys(): VapidKeys {
   return webPush.generateVAPIDKeys();
 }
 
-/** Whether two keys form a pair. */
 export function isVapidKeyPair(publicKey?: string, privateKey?: string): boolean {
   const curve = createECDH('prime256v1');
   try {
@@ -105,7 +104,7 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     await this.sendDue();
   }
 
-  /** Only the instance that made a change acts on it: it knows the device, and others would send duplicates. */
+  /** Only the instance that made a change acts on it: it knows the device, and other instances would send duplicates. */
   private listen(topic: Topic<Committed>, type: PushType): void {
     this.bus.on(topic, (workspaceId, origin, committed) => {
       if (origin === 'here') this.announce({ workspaceId, type, by: committed?.by ?? undefined });

@@ -16,10 +16,10 @@ import { MAX_CONTENT_BYTES } from './cbor-maps.js';
 
 export const batchStatements = {
   /**
-   * The live heads of paths ($2), with their 1-based positions among the paths. The location of a content comes with its head
-   * unless it is the one that the client has ($3, by position) or has more than $5 bytes. As soon as the contents have more than
-   * $4 bytes, the heads are cut off. No rows when the caller has no access to the workspace; otherwise a row for each path. Each
-   * table is read by its key alone (LIMIT 1): with a join the planner could choose to scan the workspace.
+   * The live heads of paths ($2): one row per path, in order, with nulls when the path has none; no rows when the caller has no
+   * access to the workspace. A head has the location of its content unless the client has that content ($3, by position) or it
+   * has more than $5 bytes. Heads are cut off as soon as the contents have more than $4 bytes in total. Each table is read by its
+   * key alone (LIMIT 1): with a join the planner could choose to scan the workspace.
    */
   heads: ofOpenWorkspace(
     'batches.heads',
@@ -52,19 +52,19 @@ export const batchStatements = {
   ),
 };
 
-/** Limits of the contents of an answer, in bytes: a group, of which two are held in memory, and all of them. */
+/** Limits of the contents of an answer, in bytes: of a group, of which two are held in memory, and of the whole answer. */
 const GROUP_BYTES = MAX_CONTENT_BYTES;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 const GROUP_ITEMS = 64;
 
-/** Contents from this size on are sent as they are read, so that many batches at once do not hold them. */
+/** Contents of at least this size are streamed, so that concurrent batches do not hold them in memory. */
 const STREAMED_BYTES = 256 * 1024;
 
 /** Less than the size of any content. */
 const NONE = -1;
 
-/** The live head of a path, or null where the path has none. Without `id` when its content is not sent. */
+/** The live head of a path, with nulls when the path has none. `id` is null when the content is not sent. */
 interface Head extends Omit<BlobReference, 'id'> {
   readonly id: string | null;
   readonly version: number | null;
@@ -73,10 +73,10 @@ interface Head extends Omit<BlobReference, 'id'> {
   readonly isCutOff: boolean;
 }
 
-/** A group of items, in order; fewer than asked for when their contents have too many bytes. */
+/** A group of items, in order; fewer than requested when their contents have too many bytes. */
 interface Group {
   readonly answers: readonly Answer[];
-  /** Of the contents. */
+  /** Total bytes of the contents that are sent. */
   readonly bytes: number;
   /** Bytes of the contents that are in memory. */
   readonly heldBytes: number;
@@ -89,7 +89,7 @@ interface Answer {
   readonly version: number | null;
   readonly contentHash: string | null;
   readonly encryptedSize: number | null;
-  /** In the store when it is sent as it is read. */
+  /** A reference when the content is streamed from the store. */
   readonly content?: Buffer | BlobReference | undefined;
 }
 
@@ -108,8 +108,8 @@ export class BatchDownloads {
 
   /**
    * The maps of all items as a CBOR sequence, a group at a time. Each group is consistent, the whole answer is not.
-   * @param withinMs after this time contents are left out, as when the answer has become too large
-   * @param ahead gets how many bytes are in memory of the group that is sent and the next one
+   * @param withinMs after this time contents are left out, as they are when the answer is too large
+   * @param ahead counts the bytes in memory of the group that is sent and of the next one
    * @throws WorkspaceClosed and database errors, also between groups
    */
   async *maps(
@@ -132,7 +132,7 @@ export class BatchDownloads {
     };
     for (let next: Promise<Group> | undefined = readNext(); next;) {
       const { answers, bytes, heldBytes }: Group = await next;
-      // No content fits any more: the rest of the answer has none.
+      // No content fits any more, so the rest of the answer has none.
       left = answers.length === 0 ? 0 : left - bytes;
       done += answers.length;
       next = done < items.length ? readNext() : undefined;
@@ -141,7 +141,7 @@ export class BatchDownloads {
     }
   }
 
-  /** @param left how many bytes of contents the answer may still have; 0: it has none from now on */
+  /** @param left bytes of contents that still fit into the answer; with 0, contents are left out */
   private async group(workspace: WorkspaceRef, items: readonly DownloadItem[], left: number): Promise<Group> {
     const values = [
       workspace.id,
@@ -163,7 +163,7 @@ export class BatchDownloads {
     };
   }
 
-  /** A content that cannot be read is left out, so that it does not hide the others: its download alone has the error. */
+  /** Leaves out a content that cannot be read, so that the others are sent; the download of that file alone reports the error. */
   private async contentOf({ id, ...rest }: Head): Promise<Answer['content']> {
     if (id === null) return undefined;
     const blob = { id, ...rest };
@@ -199,7 +199,7 @@ export class BatchDownloads {
   }
 }
 
-/** A map of less than 23 pairs with one more, up to the bytes of its value. */
+/** Adds `content` to an encoded map of fewer than 23 pairs, up to the bytes of its value. */
 function withContent(map: Uint8Array, length: number): Buffer {
   const content = Buffer.from([0x5a, 0, 0, 0, 0]); // a byte string with a length of 32 bits
   content.writeUInt32BE(length, 1);
@@ -227,7 +227,7 @@ function answerTo(
   };
 }
 
-/** More bytes than a map has besides its path and its content. */
+/** Upper bound of the bytes of a map besides its path and its content. */
 const OTHER_BYTES = 256;
 
 /** Each content is copied once. */

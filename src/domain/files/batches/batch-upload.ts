@@ -37,7 +37,7 @@ export interface UploadItem {
   readonly precondition: Precondition;
 }
 
-/** The path of an item, by which its result is recognized; null when it has no valid one. */
+/** The path of an item, which identifies its result; null when it is missing or invalid. */
 export function pathIn(map: CborMap): string | null {
   const path = map.get('encryptedPath');
   return typeof path === 'string' && ENCRYPTED_PATH.test(path) ? path : null;
@@ -79,7 +79,7 @@ export const MAX_BATCH_BYTES = 32 * 1024 * 1024;
 export interface UploadResult {
   /** Null when the item has no valid path. */
   readonly encryptedPath: string | null;
-  /** What a PUT would have answered. */
+  /** The status that a PUT would have returned. */
   readonly status: number;
   readonly id: string | null;
   readonly version: number | null;
@@ -88,16 +88,16 @@ export interface UploadResult {
 }
 
 export interface BatchUploaded {
-  /** Of the last change that the batch made; the head of the log when it made none. */
+  /** Cursor of the last change that the batch made; the head of the log when it made none. */
   readonly cursor: number;
   /** In the order of the items. */
   readonly results: readonly UploadResult[];
 }
 
-/** A group with more bytes of content is not in memory together with the next one. */
+/** A group with at least this many bytes of content is written before the next one is read. */
 const MOST_BESIDE_NEXT = 512 * 1024;
 
-/** An item that can be decided by the write model, and the place of its result. */
+/** An item for the write model, and the index of its result. */
 interface Placed {
   readonly place: number;
   readonly item: UploadItem;
@@ -112,7 +112,10 @@ export interface BatchUpload {
   readonly slot: WorkSlot;
 }
 
-/** Uploads of many files in one request. Items are committed in groups, each while the next one arrives unless it is large. */
+/**
+ * Uploads of many files in one request. Items are committed in groups; the next group arrives meanwhile unless the group is
+ * large.
+ */
 @Injectable()
 export class BatchUploads {
   /** No item may be larger than a PUT. */
@@ -129,11 +132,11 @@ export class BatchUploads {
   }
 
   /**
-   * Each item is decided as by a PUT. When this throws, the groups that were committed stay, and the client can send the whole
+   * Decides each item as a PUT would. When this throws, the groups that were committed stay, and the client can send the whole
    * batch again.
    * @throws NoRoom, before the body is read if there is no room then, PayloadTooLarge, BadRequest when the body is not a sequence
    * of maps, WorkspaceClosed, ServiceUnavailable, and the errors of the body and of `beforeGroup`
-   * @param read begins to read the body; its place is held while there is something to do for it
+   * @param read starts to read the body, with a place that is held only while there is work for it
    */
   async upload(batch: BatchUpload, read: (place: Place) => AsyncIterable<Buffer>): Promise<BatchUploaded> {
     return this.space.during((place) => this.uploadGroups(batch, read(placesOf(place, batch.slot))));
@@ -193,7 +196,7 @@ export class BatchUploads {
 const contentBytes = (group: readonly Placed[]): number =>
   group.reduce((sum, { item }) => sum + item.content.length, 0);
 
-/** The items that can be written, as many at a time as fit into a commit; adds the results of all others. */
+/** Yields the items that can be written, in groups that fit into a commit; adds the results of refused items. */
 async function* groupsOf(
   body: AsyncIterable<Buffer>,
   results: UploadResult[],
@@ -255,7 +258,7 @@ const uploadedResult = (item: UploadItem, { isNew, fileId, version }: Uploaded):
   contentHash: item.contentHash,
 });
 
-/** The statuses that concern an item alone. All others end the batch. */
+/** Statuses that concern one item. All others end the batch. */
 const OF_ITEM = new Set([400, 409, 412, 507]);
 
 /** @throws the error itself if it ends the batch */
@@ -265,7 +268,7 @@ function refusedResult(encryptedPath: string | null, error: unknown): UploadResu
   return { encryptedPath, status, id: null, version: null, contentHash: null, error: message };
 }
 
-/** Limits the batches that are worked on at once. One whose client is silent is not. */
+/** Limits the batches in progress. A batch whose client is silent does not count. */
 @Injectable()
 export class BatchSlots extends FairSemaphore {
   constructor(queues: Queues) {

@@ -128,7 +128,7 @@ const UPLOAD_BODY_LIMIT = MAX_BATCH_BYTES + MAX_ITEMS * 8 * 1024;
 /** A batch has up to three groups of items in memory. */
 const HELD_BYTES = 3 * 1024 * 1024;
 
-/** A download that takes longer has no contents from then on: its client asks for them again. */
+/** After this time a download omits contents; the client requests them again. */
 const LONGEST_CONTENTS_MS = 60_000;
 
 /** Extension of the contract. */

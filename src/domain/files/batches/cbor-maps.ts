@@ -11,7 +11,7 @@ const MAX_ITEM_BYTES = MAX_CONTENT_BYTES + MAX_OTHER_BYTES;
 
 const MAX_KEYS = 16;
 
-/** Items are parsed when this many more bytes have arrived, so that a slow client costs no more. */
+/** Parsing starts when this many more bytes have arrived, so that a slow client costs no more than a fast one. */
 const READ_BYTES = 64 * 1024;
 
 const RULES = { allowIndefinite: false, allowUndefined: false };
@@ -58,7 +58,7 @@ function* wholeMaps(bytes: Buffer): Generator<CborMap, Incomplete> {
   let next = mapAtStart(rest);
   for (; 'map' in next; next = mapAtStart(rest)) {
     const { map, length } = next;
-    // A content is a view of what was read, so all of its item stays in memory with it.
+    // The content is a view of the received bytes, so it keeps its whole item in memory.
     if (length - contentIn(map).length > MAX_OTHER_BYTES)
       throw new PayloadTooLarge(
         `an item of the batch has more than ${MAX_OTHER_BYTES} bytes besides its content`,
@@ -101,7 +101,7 @@ function mapAtStart(
   }
 }
 
-/** How many bytes are missing of the incomplete token at a position: those that a byte string or a text announces. */
+/** Bytes missing from the incomplete token at a position, as far as a byte string or text announces them; otherwise 1. */
 function missingAt(bytes: Buffer, position: number): number {
   const head = bytes.readUInt8(position);
   const [major, info] = [head >> 5, head & 0x1f];
@@ -117,7 +117,7 @@ function missingAt(bytes: Buffer, position: number): number {
   return start + announced - bytes.length;
 }
 
-/** The library has no class for it. */
+/** The library has no error class for it. */
 const isIncomplete = (error: unknown): boolean =>
   error instanceof Error && error.message.endsWith('not enough data for type');
 

@@ -145,7 +145,7 @@ export class PutKeySlotRequest extends DeleteKeySlotRequest {
   @Matches(LABEL, { message: 'label must be a string of at most 512 characters' })
   label?: string | null;
 
-  /** What readers accept for this kind, and nothing else. */
+  /** Only what readers accept for this kind. */
   @ValidateBy(
     {
       name: 'isKdf',

@@ -24,7 +24,7 @@ import {
 } from '../../automation/key-slot-crypto.js';
 import { type LockedWorkspace, lockWorkspaceRow } from '../index.js';
 
-/** The master key of a workspace, encrypted by a client under something that a person has. */
+/** The master key of a workspace, encrypted by a client under a password, a recovery key or a passkey. */
 @Entity('key_slots')
 export class StoredKeySlot {
   @PrimaryColumn('uuid')
@@ -59,7 +59,7 @@ export class StoredKeySlot {
 export const WRAPPED_KEY = `translate(encode(wrapped_key, 'base64'), E'\\n', '') AS "wrappedKey"`;
 
 export const keySlotStatements = {
-  /** The salts of the workspace in each row; one row without an id when there are no slots, none without the workspace. */
+  /** The salts of the workspace are in each row. Without slots, there is one row without an id; without the workspace, no row. */
   list: ofWorkspace(
     'key_slots.list',
     `SELECT w.encryption_salt AS "encryptionSalt", w.verification_salt AS "verificationSalt", slots.*
@@ -73,7 +73,7 @@ export const keySlotStatements = {
 
 export const KEY_SLOT_KINDS = ['password', 'recovery', 'passkey'] as const satisfies readonly KeySlotKind[];
 
-/** Why a reader refuses `kdf` in a slot of this kind; undefined when it does not. */
+/** The reason why a reader refuses `kdf` in a slot of this kind; undefined when it accepts it. */
 export function kdfFault(kind: KeySlotKind, kdf: unknown): KdfRefusal | undefined {
   try {
     checkKdf(kind, kdf);
@@ -95,7 +95,9 @@ const MAX_PASSWORD_SLOTS = 4;
 
 const WRITES_PER_MINUTE = 10;
 
-/** The master key of a workspace, encrypted by a client under something that a person has. The service cannot open it. */
+/**
+ * The master key of a workspace, encrypted by a client under a password, a recovery key or a passkey. The service cannot open it.
+ */
 export interface KeySlot {
   /** A UUID, chosen by the client. */
   readonly id: string;
@@ -112,7 +114,7 @@ export interface KeySlot {
 
 /** The slots of a workspace, and the salts that clients need with them. */
 export interface KeySlotList {
-  /** Hex; null until encryption is set up, like the other. */
+  /** Hex. Both salts are null until encryption is set up. */
   readonly encryptionSalt: string | null;
   readonly verificationSalt: string | null;
   /** Oldest first. */
@@ -130,15 +132,15 @@ export interface KeySlotWrite {
   readonly by: Acting;
 }
 
-/** What a write stores. */
+/** The content that a write stores. */
 export type NewKeySlot = Pick<KeySlot, 'kind' | 'label' | 'kdf' | 'wrappedKey'>;
 
 type SlotRow = Omit<KeySlot, 'kdf'> & { readonly kdf: string };
 type ListRow = Omit<KeySlotList, 'slots'> & (SlotRow | { readonly id: null });
 
 /**
- * Key slots: every write proves knowledge of the master key, so a stolen token alone neither adds a way into the vault nor removes
- * one. Writes run under the lock of the workspace's row.
+ * Key slots: every write proves knowledge of the master key, so a stolen token alone neither adds a way into the vault nor
+ * removes one. Writes run under the lock of the workspace's row.
  */
 @Injectable()
 export class KeySlots {
@@ -198,7 +200,10 @@ export class KeySlots {
     return result;
   }
 
-  /** @throws the same as `put`; NotFound without the slot; Conflict for the last slot that opens, because a vault without one may never open again */
+  /**
+   * @throws the same as `put`; NotFound without the slot; Conflict for the last slot that opens, because a vault without one may
+   * never open again
+   */
   async delete(write: KeySlotWrite): Promise<void> {
     await this.write(write, async (tx, others, existing, vault) => {
       if (!existing) throw new NotFound('key slot not found');
@@ -256,7 +261,7 @@ export class KeySlots {
   }
 }
 
-/** The time of a replacement rises, whatever the clock does. */
+/** Returns a time after `before`, even when the clock was set back. */
 function later(now: Date, before: Date): Date {
   return new Date(Math.max(now.getTime(), before.getTime() + 1));
 }

@@ -13,13 +13,12 @@ import {
 import { DISTRIBUTED_TABLES, IMPOSSIBLE_REFERENCES, SHARED_COMMITS } from './nodes.js';
 import { NOT_HERE } from './shards.js';
 
-/** One change to the database. Each is committed by itself, and a run that was interrupted is repeated. */
+/** One change to the database. Each step is committed separately; an interrupted run can be repeated. */
 export interface Step {
-  /** What it does, as a sentence. */
   readonly sentence: string;
-  /** A query whose only row has `isDone`. */
+  /** A query that returns one row with `isDone`. */
   readonly isDone: string;
-  /** The server finishes the one that it has begun when the command is killed: a step with one always gets done. */
+  /** If the command is killed, the server still finishes the current statement, so a step of one statement always completes. */
   readonly sql: string;
 }
 
@@ -41,7 +40,7 @@ const distributeTable = ({ table, column }: { table: string; column: string }): 
 const TRIGGERS = `SELECT tgname, tgrelid FROM pg_trigger WHERE NOT tgisinternal
     AND tgrelid IN (${DISTRIBUTED_TABLES.map(({ table }) => `'${table}'::regclass`).join(', ')})`;
 
-/** The engine refuses tables with triggers. No instance of the version before is there to need them. */
+/** The engine refuses tables with triggers. Only instances of the previous version need them, and none is running. */
 const dropTriggers: Step = {
   sentence: 'Drop the triggers that are for instances of the version before.',
   isDone: `SELECT NOT EXISTS (${TRIGGERS}) AS "isDone"`,
@@ -50,7 +49,7 @@ const dropTriggers: Step = {
   END $$`,
 };
 
-/** A statement that goes straight to the tables of a shard asks these whether they are still where the rows are. */
+/** Statements sent directly to the tables of a shard call these functions to check that the shard is still on this node. */
 const GUARDS = `
   CREATE OR REPLACE FUNCTION shard_is_here(p_shard bigint) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
   BEGIN
@@ -74,7 +73,7 @@ const createGuards: Step = {
   sql: GUARDS,
 };
 
-/** The functions are called in statements that run on a shard; all that they touch is on the same node. */
+/** Statements on a shard call these functions, which only access tables on the same node. */
 const allowNesting: Step = {
   sentence: "Allow the service's role to call these functions on the nodes.",
   isDone: `SELECT EXISTS (
@@ -89,7 +88,7 @@ const allowNesting: Step = {
 const TABLES = DISTRIBUTED_TABLES.map(({ table }) => table);
 const STILL_HELD = TABLES.map((table) => `pg_relation_size('${table}') > 0`).join(' OR ');
 
-/** Rows that were copied to the nodes still take room where they were. */
+/** Rows that were copied to the nodes still occupy space on the coordinator. */
 const free: Step = {
   sentence: 'Free the room of the rows that were moved to the nodes.',
   isDone: `SELECT NOT (${STILL_HELD}) AS "isDone"`,
@@ -106,7 +105,7 @@ const shareCommits: Step = {
   sql: `SELECT citus_add_local_table_to_metadata('${SHARED_COMMITS}')`,
 };
 
-/** In the order in which they are done. */
+/** In order of execution. */
 export const STEPS: readonly Step[] = [
   ...IMPOSSIBLE_REFERENCES.map(dropReference),
   dropTriggers,
@@ -118,10 +117,10 @@ export const STEPS: readonly Step[] = [
 ];
 
 export interface DistributeOptions {
-  /** The functions of domain folders, which are loaded after the migrations. */
+  /** The functions of the domain modules, which are created after the migrations. */
   readonly functions: readonly StoredFunctions[];
   readonly isDryRun: boolean;
-  /** Called with the sentence of each step before it is done. */
+  /** Called with the sentence of each step before it runs. */
   readonly onStep: (sentence: string) => void;
 }
 
@@ -141,7 +140,7 @@ const nodes = `
          coalesce(array_agg(nodename || ':' || nodeport) FILTER (WHERE isactive AND NOT metadatasynced), '{}') AS behind
   FROM pg_dist_node WHERE noderole = 'primary'`;
 
-/** Tables that somebody has distributed in another way: the command does not undo that. */
+/** Tables that are already distributed differently; the command does not undo that. */
 const otherwise = `
   SELECT asked.name AS "table" FROM unnest($1::text[], $2::text[]) AS asked (name, key)
   JOIN pg_dist_partition p ON p.logicalrelid = to_regclass(asked.name)
@@ -153,14 +152,14 @@ const otherwise = `
   UNION ALL SELECT logicalrelid::text FROM pg_dist_partition
   WHERE partmethod = 'n' AND logicalrelid::text = 'users'`;
 
-/** Held by the connection that distributes, until it ends. */
+/** Advisory lock; the distributing connection holds it until it closes. */
 const DISTRIBUTING = 7_325_190_004;
 
 /**
- * Migrates the database at `url` and distributes its tables over the nodes of the engine, step by step; what was done before is
- * skipped. No instance can start meanwhile. A dry run takes no lock, so that it can look while the service runs.
- * @returns the number of steps that were done, or with `isDryRun` of those that would be
- * @throws OperatorError when the engine is not ready, tables are placed otherwise, or a service runs on the database
+ * Migrates the database at `url` and distributes its tables over the nodes of the engine, step by step; completed steps are
+ * skipped. No instance can start in the meantime. A dry run takes no lock, so it works while the service runs.
+ * @returns the number of steps completed or, with `isDryRun`, still to be done
+ * @throws OperatorError when the engine is not ready, tables are distributed differently, or a service runs on the database
  */
 export async function distributeDatabase(url: string, options: DistributeOptions): Promise<number> {
   const { functions, isDryRun, onStep } = options;
@@ -192,7 +191,7 @@ export async function distributeDatabase(url: string, options: DistributeOptions
 
 async function runSteps(client: ClientBase, { isDryRun, onStep }: DistributeOptions): Promise<number> {
   if (!isDryRun) {
-    // When this command is killed, the server still does its last statement, unless it notices that nobody reads its notices.
+    // Suppresses notices: if this command is killed, the server finishes the current statement unless it fails to send one.
     await client.query('SET client_min_messages = error');
     await client.query(`SELECT pg_advisory_lock(${DISTRIBUTING})`);
   }
@@ -200,7 +199,7 @@ async function runSteps(client: ClientBase, { isDryRun, onStep }: DistributeOpti
   let count = 0;
   for (const { isDone, sentence, sql } of STEPS) {
     if (await answerOf(client, isDone)) continue;
-    // A service would use the tables while they are half moved.
+    // A running service would use partly moved tables.
     if (!isDryRun) await refuseRunningService(async (running) => (await client.query<object>(running)).rows);
     onStep(sentence);
     count++;
@@ -229,7 +228,7 @@ async function refuseUnready(client: ClientBase): Promise<void> {
     );
 }
 
-/** @throws OperatorError when tables are distributed by another column or apart from each other */
+/** @throws OperatorError when tables are distributed by another column or not colocated */
 async function refuseOtherPlacement(client: ClientBase): Promise<void> {
   const values = [
     DISTRIBUTED_TABLES.map(({ table }) => table),
@@ -242,7 +241,7 @@ async function refuseOtherPlacement(client: ClientBase): Promise<void> {
     );
 }
 
-/** The answer of a step that is asked whether it is done; false without the table, which a dry run does not create. */
+/** Whether a step is done; false if its table is missing, because a dry run does not create it. */
 async function answerOf(client: ClientBase, question: string): Promise<boolean> {
   const { rows } = await client.query<{ isDone: boolean }>(question).catch(noneIfUndefined);
   return rows[0]?.isDone ?? false;

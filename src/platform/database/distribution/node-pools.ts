@@ -9,19 +9,19 @@ import type { Shard } from './shards.js';
 type OnNode = Pick<Shard, 'host' | 'port' | 'node'>;
 
 export interface NodePoolSettings {
-  /** The pool of the coordinator; those of the nodes are made like it. */
+  /** The pool of the coordinator; the pools of the nodes copy its options. */
   readonly coordinator: pg.Pool;
   /** The URL of the coordinator. */
   readonly url: string;
-  /** Made for each shard on each connection. */
+  /** Created for each shard on each connection that uses them. */
   readonly functions: readonly StoredFunctions[];
   readonly onPoolError: (error: unknown) => void;
 }
 
-/** A pool of connections for each node, and the functions of shards that these connections have. */
+/** A connection pool per node, and the shard functions that exist on each connection. */
 export class NodePools {
   private readonly pools = new Map<string, pg.Pool>();
-  /** The shards whose functions a connection has. */
+  /** The shards whose functions exist on a connection. */
   private readonly prepared = new WeakMap<pg.PoolClient, Set<string>>();
 
   constructor(private readonly settings: NodePoolSettings) {}
@@ -36,7 +36,7 @@ export class NodePools {
     await Promise.all([...this.pools.values()].map((pool) => pool.end()));
   }
 
-  /** A statement for the tables and functions of a shard, which the connection has then. */
+  /** Returns a statement for the tables and functions of a shard; creates the functions on the connection if it lacks them. */
   async textOn(client: pg.PoolClient, shard: Shard, { name, template, isBinary }: Statement): Promise<Text> {
     const functions: string[] = [];
     const text = filled(template, (name) => {
@@ -48,7 +48,7 @@ export class NodePools {
     return { name: `${name} ${shard.id}`, text, isBinary };
   }
 
-  /** A move of the shard waits for the transaction of a function that has begun, or has happened and the function fails. */
+  /** Each function holds the shard first: a move waits for its transaction, or has happened and the function fails. */
   private async createFunctions(client: pg.PoolClient, shard: Shard): Promise<void> {
     const known = this.prepared.get(client) ?? new Set();
     this.prepared.set(client, known);
@@ -64,9 +64,9 @@ export class NodePools {
   private create({ host, port }: OnNode): pg.Pool {
     const { options } = this.settings.coordinator as unknown as { options: pg.PoolConfig };
     const url = new URL(this.settings.url);
-    url.searchParams.delete('host'); // of a socket: it would replace the node's
+    url.searchParams.delete('host'); // a socket directory would override the node's host
     url.searchParams.delete('port');
-    url.hostname = isIPv6(host) ? `[${host}]` : host; // one without brackets is ignored
+    url.hostname = isIPv6(host) ? `[${host}]` : host; // an IPv6 address without brackets is ignored
     url.port = String(port);
     const onConnect = (client: pg.ClientBase): Promise<void> => connecting(() => beginNodeSession(client));
     // The pool waits for the promise; its types do not say so.
@@ -74,11 +74,11 @@ export class NodePools {
     const config: object = { ...options, ...ownConfig };
     const pool = new pg.Pool(config);
     pool.on('error', (error) => this.settings.onPoolError(error));
-    // A connection in use emits this beside the rejection of its statement; without a listener the process would end.
+    // A connection in use emits this in addition to the rejection of its statement; without a listener the process would end.
     pool.on('connect', (client) => client.on('error', () => undefined));
     return pool;
   }
 }
 
-/** A temporary function: it ends with the connection. */
+/** A temporary function, which disappears with the connection. */
 const functionOf = (name: string, { id }: Shard): string => `pg_temp.${name}_${id}`;

@@ -10,47 +10,46 @@ export type Run = <Row>(statement: Statement, values: readonly Parameter[]) => P
 export interface OpenTransaction {
   readonly client: pg.PoolClient;
   readonly run: Run;
-  /** @param failure of the connection, which is not used again then */
+  /** @param failure an error of the connection, which is then not reused */
   release(failure?: Error): void;
 }
 
-/** Opens a transaction, which stays where the rows are until its end. */
+/** Opens a transaction; its rows do not move to another node before it ends. */
 export type Begin = () => Promise<OpenTransaction>;
 
-/** Where the rows of a workspace are. Both are '' on one server. */
+/** The location of a workspace's rows. Both fields are '' on a single server. */
 export interface Place {
-  /** The part of the tables that has its rows. */
+  /** The part of the workspace tables that holds the rows. */
   readonly id: string;
-  /** The node that has it, as `host:port`. */
+  /** The node that holds this part, as `host:port`. */
   readonly node: string;
 }
 
 export const NODES = Symbol('NODES');
 
-/** Where workspaces are: all in one database, or on the nodes of an engine that distributes its tables by workspace. */
+/** Locates workspaces: in a single database, or on the nodes of an engine that distributes its tables by workspace. */
 export interface Nodes {
-  /** Whether there are several. */
+  /** Whether workspaces are distributed over several nodes. */
   readonly areSeveral: boolean;
 
-  /** Where a workspace is or would be. */
+  /** The location of a workspace, whether or not it exists. */
   placeOf(workspaceId: string): Promise<Place>;
 
-  /** As `placeOf`, if that is known without asking. */
+  /** Like `placeOf`, but only from memory; undefined if unknown. */
   knownPlaceOf(workspaceId: string): Place | undefined;
 
-  /** Runs a statement of a workspace, or of some of one part; it is committed when this resolves. */
+  /** Runs a statement on one workspace, or on several of the same part; it is committed when this resolves. */
   run<Row>(workspaceId: string, statement: Statement, values: readonly Parameter[]): Promise<Row[]>;
 
-  /** Opens a transaction for statements of a workspace alone. */
+  /** Opens a transaction for statements on a single workspace. */
   begin(workspaceId: string): Promise<OpenTransaction>;
 
-  /** One for each part that the tables of workspaces have; together they have all rows. None on one server. */
+  /** One per part of the workspace tables; together they cover all rows. Empty on a single server. */
   parts(): Promise<readonly Begin[]>;
 
-  /** The pools of the nodes, without that of the coordinator. */
+  /** The pools of the nodes, without the coordinator's. */
   pools(): Promise<readonly pg.Pool[]>;
 
-  /** Closes the connections to the nodes. */
   end(): Promise<void>;
 }
 
@@ -58,7 +57,7 @@ const HERE: Place = { id: '', node: '' };
 
 const nothing = (): void => undefined;
 
-/** All workspaces are in the one database that the service knows. */
+/** All workspaces are in the service's only database. */
 export class OneServer implements Nodes {
   readonly areSeveral = false;
 
@@ -78,7 +77,7 @@ export class OneServer implements Nodes {
 
   async begin(): Promise<OpenTransaction> {
     const client = await this.pool.connect();
-    client.on('error', nothing); // the statement under way rejects too
+    client.on('error', nothing); // the current statement rejects too
     const release = (failure?: Error): void => {
       client.off('error', nothing);
       client.release(failure);
@@ -105,10 +104,10 @@ export class OneServer implements Nodes {
   }
 }
 
-/** The table that the others are placed with, and the column of its id. */
+/** The table with which the others are colocated, and its distribution column. */
 const ROOT = { table: 'workspaces', column: 'id' } as const;
 
-/** The tables of a workspace in an order in which each comes after those that it refers to. */
+/** The tables of a workspace, each after the tables that it references. */
 export const DISTRIBUTED_TABLES: readonly { readonly table: string; readonly column: string }[] = [
   ROOT,
   ...[
@@ -133,20 +132,20 @@ export const DISTRIBUTED_TABLES: readonly { readonly table: string; readonly col
  */
 export const BOUND_TABLES = ['access_tokens', 'key_sessions', 'presence'] as const;
 
-/** The foreign keys between tables of a workspace and tables of the coordinator, which are impossible there. */
+/** Foreign keys between tables of a workspace and tables of the coordinator, which the engine does not support. */
 export const IMPOSSIBLE_REFERENCES = [
   ...BOUND_TABLES.map((table) => ({ table, name: `${table}_workspace_id_fkey` })),
   { table: 'workspaces', name: 'workspaces_user_id_fkey' },
 ] as const;
 
-/** The local table that the engine knows: a transaction that changes it and a node is committed in two phases. */
+/** A local table that is registered with the engine: a transaction that changes it and a node is committed in two phases. */
 export const SHARED_COMMITS = 'shared_commits';
 
 const TABLES = DISTRIBUTED_TABLES.map(({ table }) => `'${table}'::regclass`).join(', ');
 
 /**
  * Whether `npm run distribute` has distributed the tables of this database.
- * @throws OperatorError when it has not done so to its end, or for an earlier version: lists would be wrong
+ * @throws OperatorError when it has not finished, or ran for an earlier version: query results would be wrong
  */
 export async function isDistributed(source: DataSource): Promise<boolean> {
   if (!(await isOnNodes((sql) => source.query(sql)))) return false;

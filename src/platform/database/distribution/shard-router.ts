@@ -7,18 +7,18 @@ import { NodePools, type NodePoolSettings } from './node-pools.js';
 import type { Begin, Nodes, OpenTransaction, Place } from './nodes.js';
 import { NOT_HERE, type Shard, ShardElsewhere, Shards } from './shards.js';
 
-/** Once for the move of a shard, once more for one that moves on. */
+/** One retry for a shard that has moved, and one in case it moves again. */
 const ATTEMPTS = 3;
 const PAUSE_MS = 50;
-/** The table of a shard that was moved away is dropped soon after. */
+/** Includes undefined_table: the table of a shard that was moved away is dropped soon after. */
 const MOVED = new Set([NOT_HERE, '42P01']);
-/** With these a server ends the connection. The severity is in its language. */
+/** SQLSTATEs with which a server closes the connection. The severity may be translated. */
 const ENDS_CONNECTION = /^(?:08|57P|25P0[34])/;
 
 /**
- * Sends statements of one workspace to the node that has it, straight to the tables of its shard: the engine's planner would
- * take several times the work of the statement itself. While a node does not answer, statements for it fail. Later ones go to the
- * standby that the engine has put in its place.
+ * Sends the statements of a workspace to its node, directly to the tables of its shard: planning in the engine costs several
+ * times as much as the statement itself. While a node does not answer, its statements fail; later ones go to the standby that the
+ * engine has promoted.
  */
 export class ShardRouter implements Nodes {
   readonly areSeveral = true;
@@ -69,7 +69,7 @@ export class ShardRouter implements Nodes {
     return this.nodes.end();
   }
 
-  /** Does `work` where a shard is, also when it has just moved. */
+  /** Runs `work` on the node of a shard; retries if the shard has just moved. */
   private async where<T>(find: () => Promise<Shard>, work: (shard: Shard) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const shard = await find();
@@ -78,12 +78,15 @@ export class ShardRouter implements Nodes {
       } catch (error) {
         if (!this.forgets(error) || isFailedConnect(error as object)) throw error;
         if (attempt === ATTEMPTS) throw new ShardElsewhere('the shard moves on and on', { cause: error });
-        await setTimeout(attempt * PAUSE_MS); // the node knows of a move a moment after the coordinator
+        await setTimeout(attempt * PAUSE_MS); // the node learns of a move a moment after the coordinator
       }
     }
   }
 
-  /** Forgets where shards are, if that may be why a statement failed. @returns whether nothing was done for that reason */
+  /**
+   * Forgets the places of shards if outdated places may have caused the error.
+   * @returns whether the statement failed for that reason, without effect
+   */
   private forgets(error: unknown): boolean {
     if (isFailedConnect(error as object))
       this.shards.forgetPlaces(); // a standby may have another address
@@ -99,7 +102,7 @@ export class ShardRouter implements Nodes {
       const text = await this.nodes.textOn(client, shard, statement);
       return await execute(client, guarded(text, shard), values);
     } catch (error) {
-      // A connection that has met a moved shard has plans and functions for it.
+      // After a shard has moved, the connection still has plans and functions for it.
       if (isOver(error) || MOVED.has(sqlState(error) ?? '')) failure = error as Error;
       throw error;
     } finally {
@@ -124,14 +127,14 @@ export class ShardRouter implements Nodes {
   }
 }
 
-/** Fails with `NOT_HERE` when the shard has moved: one that was moved away stays for a moment, and must be neither read nor written. */
+/** Fails with `NOT_HERE` when the shard has moved: its old copy exists for a moment longer, and must not be read or written. */
 export const guarded = ({ name, text, isBinary }: Text, { id }: Shard): Text => ({
   name: `${name} guarded`,
   text: `SELECT * FROM (${text}) AS routed WHERE shard_is_here(${id})`,
   isBinary,
 });
 
-/** Whether the connection has ended with an error, or is about to. */
+/** Whether the connection is closed, or about to be, because of the error. */
 function isOver(error: unknown): boolean {
   const state = sqlState(error);
   const { severity = '' } = error as pg.DatabaseError;

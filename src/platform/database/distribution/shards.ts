@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 
-/** The SQLSTATE of the functions `shard_is_here` and `hold_shard`. */
+/** The SQLSTATE raised by `shard_is_here` and `hold_shard`. */
 export const NOT_HERE = 'CS001';
 
-/** Nothing was done: the shard was not where it was looked for. */
+/** The shard was not on the expected node; the statement had no effect. */
 export class ShardElsewhere extends Error {
   readonly code = NOT_HERE;
 }
@@ -20,10 +20,10 @@ export interface Shard {
   readonly tables: ReadonlyMap<string, string>;
 }
 
-/** Failed connections to a node ask the coordinator no more often. */
+/** Minimum interval between reads from the coordinator that failed connections to a node cause. */
 const FORGET_EVERY_MS = 1_000;
 
-/** Beyond this, all are forgotten, and each costs the coordinator one statement again. */
+/** Beyond this, all entries are dropped, and each workspace costs the coordinator one statement again. */
 const MAX_WORKSPACES = 100_000;
 
 const shardOf = {
@@ -31,7 +31,7 @@ const shardOf = {
   text: `SELECT get_shard_id_for_distribution_column('workspaces', $1::text)::text AS id`,
 };
 
-/** Tables of one shard have the same range of hashes. */
+/** The tables of a shard have the same hash range. */
 const allShards = `
   WITH root AS (
     SELECT s.shardid, s.shardminvalue, n.nodename, n.nodeport, d.colocationid
@@ -54,19 +54,19 @@ interface Row extends Pick<Shard, 'id' | 'host' | 'port'> {
   readonly names: readonly string[];
 }
 
-/** Which node has which workspace, as the engine's own tables say. */
+/** Maps workspaces to shards and nodes, according to the engine's catalog. */
 export class Shards {
   private placesForgottenAt = -Infinity;
-  /** Replaced when it is forgotten: an answer that was asked for before is not kept after. */
+  /** `forget` replaces the map, so that the answer to an earlier query is not stored in the new one. */
   private idOf = new Map<string, string>();
   private known: Promise<Map<string, Shard>> | undefined;
-  /** What `known` has resolved with. */
+  /** The value of `known` once it has resolved. */
   private places: Map<string, Shard> | undefined;
 
   /** @param coordinator the pool of the coordinator */
   constructor(private readonly coordinator: Pool) {}
 
-  /** The shard that has or would have a workspace. */
+  /** The shard of a workspace, whether or not the workspace exists. */
   async of(workspaceId: string): Promise<Shard> {
     const known = (await this.placed()).get(await this.shardId(workspaceId));
     if (known) return known;
@@ -74,30 +74,32 @@ export class Shards {
     return this.withId(await this.shardId(workspaceId));
   }
 
-  /** @throws ShardElsewhere when the engine has no such shard any more */
+  /** @throws ShardElsewhere when the engine no longer has the shard */
   async withId(id: string): Promise<Shard> {
     const shard = (await this.placed()).get(id);
     if (!shard) throw new ShardElsewhere(`the engine has no shard ${id}`);
     return shard;
   }
 
-  /** As `of`, if that is known already. */
+  /** Like `of`, but only from memory; undefined if unknown. */
   knownOf(workspaceId: string): Shard | undefined {
     return this.places?.get(this.idOf.get(workspaceId) ?? '');
   }
 
-  /** All shards of the engine. */
   async all(): Promise<Shard[]> {
     return [...(await this.placed()).values()];
   }
 
-  /** After a shard has moved or was split: the next call reads the tables again. */
+  /** Call this when a shard has moved or was split: the next lookup reads the catalog again. */
   forget(): void {
     this.idOf = new Map();
     this.known = this.places = undefined;
   }
 
-  /** After a node did not answer: another one may have its shards by now. Those of other nodes stay known meanwhile. */
+  /**
+   * Call this when a node does not answer: another one may have taken over its shards. `knownOf` keeps answering from the old
+   * places until the next read.
+   */
   forgetPlaces(): void {
     const now = performance.now();
     if (now - this.placesForgottenAt < FORGET_EVERY_MS) return;
@@ -119,7 +121,7 @@ export class Shards {
   private async placed(): Promise<Map<string, Shard>> {
     const asked = (this.known ??= this.read());
     const places = await asked;
-    if (this.known === asked) this.places = places; // else they were forgotten meanwhile
+    if (this.known === asked) this.places = places; // otherwise they were forgotten in the meantime
     return places;
   }
 

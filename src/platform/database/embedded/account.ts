@@ -66,8 +66,7 @@ async function idOf(which: string, name: string): Promise<number | undefined> {
 }
 
 /**
- * Makes the account the only user of a directory, and changes the owner of its contents where the account is not the owner
- * yet.
+ * Makes the account the only user of a directory. Changes the owner of the contents unless the account owns it already.
  * @throws OperatorError when root is not allowed to do that here
  */
 export async function chownTo(account: Account | undefined, directory: string): Promise<void> {
@@ -93,8 +92,8 @@ function asChownError(error: unknown): unknown {
 }
 
 /**
- * Finds out how the account can run PostgreSQL on these directories: without extras or, when root starts it below directories
- * that its account cannot enter (a clone in /root), with the least capability that gives access.
+ * Determines how the account can run PostgreSQL on these directories: without capabilities or, when root starts it below
+ * directories that its account cannot enter (a clone in /root), with the least capability that gives access.
  * @returns how to launch it, and the version that `postgres --version` prints
  * @throws OperatorError when nothing works
  */
@@ -129,8 +128,8 @@ async function tryToRun(
   try {
     const { status, stdout, stderr } = await waitForExit(launch(manner, command, { stdio: 'pipe' }));
     const version = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1];
-    // If PostgreSQL may not execute its own file, it prints a message and continues, but fails later when it looks for its
-    // parts.
+    // If PostgreSQL may not execute its own file, it prints a message and continues, but fails later when it looks for its other
+    // files.
     if (status === 0 && stderr === '' && version !== undefined) return { version, refusal: '' };
     return { refusal: stderr.trim().split('\n')[0] ?? '' };
   } catch (error) {

@@ -23,7 +23,7 @@ interface Link {
 /**
  * Finds the programs, and completes the package if its install script did not run.
  * @param fallback a directory to create if the package lacks links and is read-only
- * @param home of the package; the installed one by default
+ * @param home the directory of the package; the installed one by default
  * @throws OperatorError when there is no package for this platform
  */
 export async function findBinaries(fallback: string, home = packageHome()): Promise<Binaries> {
@@ -73,7 +73,7 @@ async function missingLinks(home: string): Promise<Link[]> {
 }
 
 /**
- * Safe for several starts at the same time.
+ * Safe for concurrent starts.
  * @returns false when links are missing and cannot be created
  */
 async function makeLinks(home: string): Promise<boolean> {

@@ -103,8 +103,8 @@ async function createCluster(
 }
 
 /**
- * Uses PostgreSQL's builtin locale C.UTF-8: it sorts by code point on every machine, so an update of the system's C library
- * never corrupts the order of an index, and it still knows the letters of all languages.
+ * Uses PostgreSQL's builtin locale C.UTF-8: it sorts by code point on every machine, so an update of the system's C library never
+ * corrupts the order of an index, and it still classifies the letters of all languages.
  */
 const INITDB_OPTIONS = [
   `--username=${USER}`,

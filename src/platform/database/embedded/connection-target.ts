@@ -27,12 +27,10 @@ export interface ConnectionTarget extends Readonly<typeof UNAFFECTED> {
   readonly database: string;
 }
 
-/** The target of the embedded server. */
 export function embeddedTarget(socketDirectory: string, password: string): ConnectionTarget {
   return { host: socketDirectory, port: PORT, user: USER, password, database: DATABASE, ...UNAFFECTED };
 }
 
-/** The same target as a URL. */
 export function urlOf({ user, password, host, port, database }: ConnectionTarget): string {
   const parameters = Object.entries(UNAFFECTED).filter(([name]) => name !== 'ssl'); // called sslmode in a URL
   const query = new URLSearchParams({ host, sslmode: 'disable', ...Object.fromEntries(parameters) });

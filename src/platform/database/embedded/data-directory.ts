@@ -140,7 +140,7 @@ export async function tryLockFile(path: string): Promise<FileLock | 'busy' | 'un
   return process.platform === 'linux' ? await lockByHelper(path) : await lockByOpening(path);
 }
 
-/** Node has no flock(2). The program of that name locks the open file that it inherits; the lock stays ours after it exits. */
+/** Node has no flock(2). The program of that name locks the open file that it inherits; this process keeps the lock. */
 async function lockByHelper(path: string): Promise<FileLock | 'busy' | 'unsupported'> {
   const fd = await openDescriptor(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   const status = await runFlock(fd);
@@ -201,9 +201,7 @@ export async function tryLockName(name: string): Promise<Lock | 'busy'> {
 
 const heldByThisProcess = new Set<string>();
 
-/**
- * How long a process that lost the race waits for the name of the winner, who holds the lock but has not written the file yet.
- */
+/** How long a process that lost the race waits for the winner's name: the winner locks the file before it writes to it. */
 const LOOK_FOR_OWNER_MS = 500;
 
 /**

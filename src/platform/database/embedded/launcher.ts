@@ -9,9 +9,9 @@ export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 const KEPT_BYTES = String(1024 * 1024);
 
 /**
- * Returns the memory of a large statement to the system. By default, glibc keeps ever larger blocks once one was freed: up to
- * 10 MiB more per connection after minutes of load. What most statements need is kept: a batch of uploads or a large page that
- * allocates from the system each time costs PostgreSQL up to a fifth more.
+ * Returns the memory of a large statement to the system. By default, glibc keeps ever larger blocks once one was freed: up to 10
+ * MiB more per connection after minutes of load. Smaller blocks are kept: allocating from the system for each batch of uploads or
+ * large page costs PostgreSQL up to a fifth more.
  */
 const GIVES_BACK_MEMORY = { MALLOC_MMAP_THRESHOLD_: KEPT_BYTES, MALLOC_TRIM_THRESHOLD_: KEPT_BYTES };
 

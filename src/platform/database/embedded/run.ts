@@ -63,7 +63,7 @@ async function startPostmaster(server: Server, isRefused: boolean, signal: Abort
 
 /**
  * Waits until no process of an earlier server uses the cluster. A server that was left behind is asked to shut down; if its
- * shutdown takes too long, whoever requested it, it is stopped immediately.
+ * shutdown takes too long, regardless of who requested it, it is stopped immediately.
  * @returns the lock, or undefined where files cannot be locked; PostgreSQL's own interlock must suffice there
  */
 async function lockCluster(server: Server, signal: AbortSignal): Promise<FileLock | undefined> {
@@ -132,10 +132,7 @@ async function endsWithin(postmaster: Postmaster, milliseconds: number): Promise
   return isEnded;
 }
 
-/**
- * Danger: name a process id only if it is proven to use this directory; otherwise the operator stops the database of somebody
- * else.
- */
+/** Danger: name a process id only if it is proven to use this directory; the operator may stop another database. */
 async function serverStillRunning(data: DataDirectory): Promise<OperatorError> {
   const pid = await runningServerPid(data);
   const who =

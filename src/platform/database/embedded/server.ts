@@ -8,7 +8,6 @@ import { type DataDirectory, openDataDirectory } from './data-directory.js';
 import type { LaunchOptions } from './launcher.js';
 import { type Log, makeSocketDirectory, serverArguments } from './socket-directory.js';
 
-/** Everything that one run of the server needs. */
 export interface Server {
   readonly data: DataDirectory;
   readonly manner: LaunchOptions;

@@ -105,7 +105,7 @@ export function serverArguments(socketDirectory: string, diskBytes: number): str
     logging_collector: 'off',
     log_destination: 'stderr',
     log_timezone: 'UTC',
-    log_line_prefix: '%b|%e|', // parsed by server-log.ts
+    log_line_prefix: '%b|%e|', // parsed by `readServerLine`
     log_min_messages: 'warning',
     // Details and statements can contain user data, so they are not logged.
     log_error_verbosity: 'terse',
@@ -132,7 +132,7 @@ export interface ServerMessage {
 
 const LINE = /^(?:([^|]*)\|([^|]*)\|)?(DEBUG\d|LOG|INFO|NOTICE|WARNING|ERROR|FATAL|PANIC): +(.*)$/;
 
-/** Parses one line, with or without the prefix from settings.ts. Anything else counts as a warning. */
+/** Parses one line, with or without the prefix that `serverArguments` sets. Anything else counts as a warning. */
 export function readServerLine(line: string): ServerMessage {
   const match = LINE.exec(line);
   if (match === null) return { severity: 'WARNING', process: '', code: '', text: line };

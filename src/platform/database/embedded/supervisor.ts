@@ -37,7 +37,7 @@ const FIRST_PAUSE_MS = 100;
 /**
  * Starts the database under DATA_DIR, creating it if it is missing, and resolves when it accepts connections. However this
  * process ends, the server shuts down with it. The caller must hold the data directory (`lockDataDirectory`): a server found
- * there then belongs to nobody and is stopped.
+ * there was left behind and is stopped.
  * @throws OperatorError when the machine or DATA_DIR does not allow it
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {

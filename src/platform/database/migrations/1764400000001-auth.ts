@@ -4,28 +4,29 @@ import { Baseline } from './baseline.js';
  * Accounts, their sessions and factors. The identity library's tables are those that `src/domain/auth/identity.ts` maps.
  *
  * `users.suspended_at`: when the operator suspended the account; `promoted_at`: since when the user is an administrator; null
- * while neither. `two_factor_enabled` is what the library reads at sign-in: true exactly while the user's row of
- * `auth_two_factors` is verified.
+ * otherwise. `two_factor_enabled` is what the library reads at sign-in: true exactly while the user's row of `auth_two_factors`
+ * is verified.
  *
- * `auth_sessions.confirmed_at` and `factor_at`: when a password or another factor, and a code or a passkey, was last given in the
- * session; null while none was.
+ * `auth_sessions.confirmed_at` and `factor_at`: when a password or another factor, and when a code or a passkey, was last given
+ * in the session; null if never.
  *
- * `auth_accounts_linked`: a person at an OpenID Connect provider is linked to one account at most. One-time tokens are looked up
+ * `auth_accounts_linked`: a person at an OpenID Connect provider is linked to at most one account. One-time tokens are looked up
  * by a hash index: the library may store a value of any length there.
  *
  * `auth_two_factors.last_step` is the newest 30-second step whose code was used, so that no code works twice; `backup_codes` are
  * keyed hashes. `failed_verification_count` and `locked_until` are columns that the library expects; the service counts wrong
  * codes itself.
  *
- * `ended_sessions`: sessions that have ended, whose JWTs have not expired yet. A trigger fills it, so that no way to end a session
- * can omit it; a session that gets another id has ended under its old one. Sessions of deleted users are left out, because every
- * request looks for the user anyway. `transaction` lets a reader that has seen everything up to a snapshot find the rows
- * that were committed since, whatever the order of their commits.
+ * `ended_sessions`: sessions that have ended, whose JWTs have not expired yet. A trigger fills it, so that no way to end a
+ * session can omit it; a session that gets another id has ended under its old one. Sessions of deleted users are omitted, because
+ * every request checks that the user exists. `transaction` lets a reader that has seen everything up to a snapshot find the rows
+ * that were committed since, regardless of the order of their commits.
  *
- * `wrong_passwords`: those of the last hour by account. It is unlogged: losing it in a crash only allows some more guesses. Its key
- * is a hash, because it also counts for email addresses without an account. `known_networks`: from where users have signed in.
+ * `wrong_passwords`: wrong passwords of the last hour, by account. It is unlogged: losing it in a crash only allows a few more
+ * guesses. Its key is a hash, because it also counts for email addresses without an account. `known_networks`: networks from
+ * which users have signed in.
  *
- * `invitations`: at most one for an address; the row has the SHA-256 of the link's token.
+ * `invitations`: at most one per address; the row has the SHA-256 of the link's token.
  */
 export class Auth1764400000001 extends Baseline {
   readonly name = 'Auth1764400000001';

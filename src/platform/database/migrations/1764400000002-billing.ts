@@ -1,13 +1,13 @@
 import { Baseline } from './baseline.js';
 
 /**
- * `subscriptions`: one row for each user who ever had more than the free plan; no row means `free`.
+ * `subscriptions`: one row for each user who has ever had more than the free plan; no row means `free`.
  *
- * `payment_events`: what the payment provider has reported, each event once, with what decisions need and no more of it.
- * Before an `open` one, earlier ones may still arrive; `subscriptions.base` is what the subscription was before the first of
- * these (null: as it is).
+ * `payment_events`: events that the payment provider has reported, each once, with only the data that decisions need. Events
+ * before an `open` one may still arrive; `subscriptions.base` is the state of the subscription before the first open one (null:
+ * its current state).
  *
- * `owed_cancellations`: what is still to be cancelled at the provider for deleted accounts.
+ * `owed_cancellations`: subscriptions of deleted accounts that must still be cancelled at the provider.
  */
 export class Billing1764400000002 extends Baseline {
   readonly name = 'Billing1764400000002';

@@ -2,22 +2,22 @@ import { Baseline } from './baseline.js';
 
 /**
  * `head_cursor` is the head of the change log, and the row lock orders all writes of a workspace. Each write updates the row,
- * hence the fillfactor: it leaves room for updates in place (HOT), and no index has a column that they write.
+ * hence the fillfactor: it leaves room for updates in place (HOT), and no index has a column that these updates change.
  *
  * - `live_files` is kept because counting 100,000 rows takes 20 ms.
- * - `document_bytes`: the bytes of the blobs that the workspace's versions refer to, each blob once. It has no CHECK: a wrong count
- *   must not refuse a write; the doctor recounts.
+ * - `document_bytes`: the bytes of the blobs that the workspace's versions refer to, each blob once. It has no CHECK: a wrong
+ *   count must not refuse a write; the doctor recounts.
  * - `assets_revision` counts the commits to assets of which clients are notified.
  * - `user_id` is null when the account was deleted: the workspace stays, marked as deleted, until it is purged.
- * - The CHECKs of hex columns test length and digits separately. PostgreSQL builds the states of a regular expression for
- *   each row, and one that counts to 64 has 64 of them (9 µs), for every write of an encrypted workspace.
+ * - The CHECKs of hex columns test length and digits separately. PostgreSQL builds the states of a regular expression for each
+ *   row, and one that counts to 64 has 64 of them (9 µs), for every write of an encrypted workspace.
  *
  * `key_slots`: the master key of a workspace, wrapped by clients. `kdf` is JSON as text, because jsonb would change numbers and
  * the order of keys. `updated_at` has whole milliseconds and rises with every replacement: clients compare it.
  *
- * The other two, which a later migration drops, were for databases whose workspaces are on several nodes. `workspace_catalogue`
- * has what lists of workspaces show, so that a list needs no node. `owed_deletions`: workspaces of deleted accounts that are still
- * to be marked as deleted. It has no foreign key: workspaces are on other servers.
+ * The other two tables, which a later migration drops, were for distributed databases. `workspace_catalogue` has the data of
+ * workspace lists, so that a list needs no node. `owed_deletions`: workspaces of deleted accounts that must still be marked as
+ * deleted. It has no foreign key, because workspaces are on other servers.
  */
 export class Workspaces1764400000003 extends Baseline {
   readonly name = 'Workspaces1764400000003';

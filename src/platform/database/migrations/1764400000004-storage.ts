@@ -1,19 +1,19 @@
 import { Baseline } from './baseline.js';
 
 /**
- * A row for each blob; `bytes` are those of small ones. `claimed_until` keeps two sweepers from one blob. The CHECK of `sha256` is
- * in two parts for the reason that `workspaces` has.
+ * One row per blob; `bytes` holds those of small ones. `claimed_until` prevents two sweepers from taking the same blob. The CHECK
+ * of `sha256` has two parts, for the reason given in `workspaces`.
  *
- * `blob_leftovers` are bytes that no row of `blobs` refers to, but that a move between stores has made or left, or will: a row is
- * written before them and deleted after them. It has no foreign key, because it outlives blob and workspace.
+ * `blob_leftovers`: bytes that no row of `blobs` refers to, written or left behind by a move between stores. A row is inserted
+ * before its bytes are written and deleted after them. It has no foreign key, because it outlives blob and workspace.
  *
- * No statistics on `workspace_id`, here and in the other tables of a workspace. With them, a workspace that was small or absent at
- * the last ANALYZE and has grown since would be taken for one of a row or two, and any index that begins with it for as good as
- * the right one: rows would be looked up by a scan of the whole workspace. Without, every workspace counts as a two-hundredth of the
- * table, and a whole key wins over a part of one; `PlannerStatistics` cares for tables of few rows.
+ * `workspace_id` has no statistics, here and in the other tables of a workspace. With them, the planner would expect one or two
+ * rows of a workspace that was small or absent at the last ANALYZE and has grown since, and consider any index that begins with
+ * it as good as the right one: lookups would scan the whole workspace. Without them, every workspace counts as a two-hundredth of
+ * the table, and a complete key beats a partial one; `PlannerStatistics` handles tables with few rows.
  *
- * A tenth of the usual sample for the other columns: rows are sampled whole, with a content of up to 2 kB, and ANALYZE took 62 MiB
- * for 30,000 of them each time the table had grown by a tenth. Plans only need the frequent values of `state` and `location`.
+ * The other columns have a tenth of the usual sample: ANALYZE samples whole rows, with up to 2 kB of content, and took 62 MiB for
+ * 30,000 of them each time the table had grown by a tenth. Plans only need the frequent values of `state` and `location`.
  */
 export class Storage1764400000004 extends Baseline {
   readonly name = 'Storage1764400000004';

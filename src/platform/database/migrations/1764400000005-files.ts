@@ -1,11 +1,11 @@
 import { Baseline } from './baseline.js';
 
 /**
- * The write model: files, their versions and the change log, which `src/domain/files/put-documents.sql` writes. Every key begins with the
- * workspace, so the rows of a workspace can be distributed by it. A path may have 4,096 characters and an index entry holds
- * 2.7 kB, hence `path_hash`.
+ * The write model: files, their versions and the change log, which `src/domain/files/put-documents.sql` writes. Every key begins
+ * with the workspace, so the rows of a workspace can be distributed by it. A path may have 4,096 characters and an index entry
+ * holds 2.7 kB, hence `path_hash`.
  *
- * The trash is listed by `files_deleted`. A push finds what a device has deleted by `changes_deletions`, without reading the other
+ * `files_deleted` lists the trash. `changes_deletions` lets a push find what a device has deleted without reading the other
  * changes of a file; uploads do not write it.
  */
 export class Files1764400000005 extends Baseline {

@@ -1,11 +1,11 @@
 import { Baseline } from './baseline.js';
 
 /**
- * Personal access tokens, of which only the SHA-256 is stored; a token of one workspace is deleted with it. The cap counts those
- * that are not revoked by `access_tokens_unrevoked`.
+ * Personal access tokens, of which only the SHA-256 is stored; a token that is bound to a workspace is deleted with it.
+ * `access_tokens_unrevoked` is for the cap, which counts tokens that are not revoked.
  *
- * Key sessions: of the session's token only the SHA-256 is stored, and the master key is sealed under a key that only the token
- * gives: 12 bytes of nonce, 32 of ciphertext, 16 of tag. `session_id` is the session of the JWT that has opened the key session,
+ * Key sessions: only the SHA-256 of the session's token is stored, and the master key is sealed with a key that only the token
+ * yields: 12 bytes of nonce, 32 of ciphertext, 16 of tag. `session_id` is the session of the JWT that has opened the key session,
  * which ends with it.
  */
 export class AccessTokens1764400000007 extends Baseline {

@@ -3,12 +3,12 @@ import { Baseline } from './baseline.js';
 /**
  * Registered devices, push subscriptions, and which devices are connected.
  *
- * The device of a subscription need not be registered, hence text. What a subscription waits for is in its own row: `due_at` is
- * when it may be sent, and no push is sent before `not_before`. `owed_unsubscriptions`: where workspaces are on several nodes,
- * subscriptions of deleted devices that are still to be removed; on one server it stays empty.
+ * The device of a subscription need not be registered, hence text. The pending push of a subscription is in its own row: `due_at`
+ * is when it may be sent, and no push is sent before `not_before`. `owed_unsubscriptions`: on a distributed database,
+ * subscriptions of deleted devices that must still be removed; empty on a single server.
  *
- * `presence`: which devices have a live socket, and on which instance. An instance renews its lease every few seconds; the rows of
- * one that was killed mean nothing after its lease has expired, and are deleted with it.
+ * `presence`: which devices have a live socket, and on which instance. An instance renews its lease every few seconds; the rows
+ * of a killed instance are void after its lease has expired, and are deleted with it.
  */
 export class Devices1764400000008 extends Baseline {
   readonly name = 'Devices1764400000008';

@@ -1,7 +1,7 @@
 import { Baseline } from './baseline.js';
 
 /**
- * Assets, what their owners may store, and the keys of uploads that may be repeated. Every writer of `assets` holds the row lock of
+ * Assets, the storage limits of their owners, and the idempotency keys of uploads. Every writer of `assets` holds the row lock of
  * the workspace, then that of the account.
  */
 export class Assets1764400000009 extends Baseline {

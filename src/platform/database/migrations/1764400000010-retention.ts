@@ -1,9 +1,9 @@
 import { Baseline } from './baseline.js';
 
 /**
- * `retention_progress`, one row at most: how far retention has come. `retention_marks`: how far retention has read
+ * `retention_progress`, at most one row: the time up to which retention has run. `retention_marks`: how far retention has read
  * the log of each workspace, under which rule, and whether a checkpoint has been deleted since. `retention_queue`: the files
- * whose versions will be superseded, with the time from which. A workspace without a mark is read whole by the next run.
+ * whose versions will be superseded, and from when. The next run reads a workspace without a mark completely.
  */
 export class Retention1764400000010 extends Baseline {
   readonly name = 'Retention1764400000010';

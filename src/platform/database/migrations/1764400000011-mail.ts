@@ -3,8 +3,8 @@ import { Baseline } from './baseline.js';
 /**
  * `mail_queue`: mails that have not been sent. A row has no text and no link, only the name of a template and its parameters.
  *
- * `mail_links`: the one-time links in mails, as hashes: the newest of each purpose for each user. A used link stays until it can no
- * longer be sent again, so that a repeated mail does not make it valid again.
+ * `mail_links`: the one-time links in mails, as hashes: the newest of each purpose for each user. A used link stays until its
+ * mail can no longer be sent again, so that a repeated mail does not make it valid again.
  *
  * `mail_notices`: mails that are sent once. `muted_notices`: mails that a user has turned off, a row for each kind.
  */

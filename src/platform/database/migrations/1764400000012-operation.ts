@@ -1,22 +1,22 @@
 import { Baseline } from './baseline.js';
 
 /**
- * `audit_events`: what was done to accounts and to the service, by whom and from where; `user_id` is null for the service. It has no
- * foreign key to users: the events of a deleted account stay.
+ * `audit_events`: actions on accounts and on the service, with their actor and origin; `user_id` is null for the service. It has
+ * no foreign key to users: the events of a deleted account stay.
  *
- * `job_runs`: what the nightly jobs have done; a run without an end is under way, or its process has died. `doctor_runs`: the last
+ * `job_runs`: runs of the nightly jobs; a run without an end is in progress, or its process has died. `doctor_runs`: the last
  * checks that administrators have started.
  *
- * `trusted_time`, one row at most: up to which time the deployment is known to have lived, and since when a clock that is far ahead
- * of it has been doubted. `kill_switch`, one row at most: what the operator has set last.
+ * `trusted_time`, at most one row: the last time at which the deployment is known to have run, and since when a clock that is far
+ * ahead of it has been doubted. `kill_switch`, at most one row: the mode that the operator has set last.
  *
- * `rate_limits`: counters of the current minute. It is unlogged: losing them in a crash does no harm.
+ * `rate_limits`: counters of the current minute. It is unlogged: losing them in a crash is harmless.
  *
- * `database_identity`: the id by which a place of backups recognises its database; at most one row, which the first backup
- * inserts. A restored database has none of its own yet, because the table is left out of backups.
+ * `database_identity`: the id by which a backup location recognises its database; at most one row, which the first backup
+ * inserts. A restored database has no id yet, because backups exclude the table.
  *
- * `shared_commits` is for databases whose workspaces are on several nodes, and is always empty. The engine knows it: a transaction
- * that deletes from it, even nothing, is committed on a node and on the coordinator together.
+ * `shared_commits` is for distributed databases, and is always empty. It is registered with the engine: a transaction that
+ * deletes from it, even without a matching row, is committed on a node and on the coordinator together.
  */
 export class Operation1764400000012 extends Baseline {
   readonly name = 'Operation1764400000012';

@@ -2,16 +2,16 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isOnNodes } from '../database-server.js';
 import { underTableLocks } from './table-locks.js';
 
-/** Stands for a blob until the commit, when the version is there that has it. */
+/** Placeholder for a blob until the commit, when the version that has the blob exists. */
 export const NO_BLOB = '00000000-0000-0000-0000-000000000000';
 
 /**
- * `files.blob_id` is the blob of a file's head, `changes.path` the path of a change's file: a download and a page of the
- * log then read one table by its key (docs/adr/0052-lean-reads.md). The next migration fills them for rows of before.
+ * `files.blob_id` is the blob of a file's head, `changes.path` the path of a change's file: a download and a page of the log then
+ * read one table by its key (docs/adr/0052-lean-reads.md). The next migration fills them for existing rows.
  *
- * Instances of the version before may write meanwhile and afterwards. They do not know the columns, so triggers fill them: a path at
- * once, a blob at the commit. A migration of a later version drops these triggers. An engine that distributes tables has no triggers
- * on them: there, `migrate` does nothing beside an instance.
+ * Instances of the previous version may write during the migration and afterwards. They do not know the columns, so triggers fill
+ * them: a path immediately, a blob at the commit. A migration of a later version drops these triggers. On a distributed database
+ * the engine does not support triggers, so `migrate` refuses to run while an instance runs.
  */
 export class LeanColumns1764500000001 implements MigrationInterface {
   readonly name = 'LeanColumns1764500000001';
@@ -37,7 +37,7 @@ export class LeanColumns1764500000001 implements MigrationInterface {
   }
 }
 
-/** `IS NOT DISTINCT FROM`, because both are NULL until the row is filled, and the page that fills it may have passed it by. */
+/** `IS NOT DISTINCT FROM`, because both are NULL until the row is filled, and the filling may already be past this row. */
 const TRIGGERS = `
   CREATE FUNCTION fill_path() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN

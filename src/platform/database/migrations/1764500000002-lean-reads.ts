@@ -3,10 +3,10 @@ import { BEFORE_ALL_IDS, pagesById } from '../in-batches.js';
 import { NO_BLOB } from './1764500000001-lean-columns.js';
 import { underTableLocks } from './table-locks.js';
 
-/** Rows that one transaction fills. It holds the lock of a workspace for no longer than a large upload does. */
+/** Rows filled per transaction, which holds the lock of a workspace for no longer than a large upload does. */
 const PAGE = 1000;
 
-/** Foreign keys that are dropped: the statement that writes such a row already holds the row that it refers to. */
+/** Foreign keys to drop: the statement that writes such a row already holds the row that it refers to. */
 const KEYS = [
   ['blobs', 'blobs_workspace_id_fkey', '(workspace_id) REFERENCES workspaces (id)'],
   ['files', 'files_workspace_id_fkey', '(workspace_id) REFERENCES workspaces (id)'],
@@ -30,8 +30,8 @@ const KEYS = [
 const WRITTEN = ['workspaces', 'blobs', 'files', 'versions', 'changes'];
 
 /**
- * Fills the columns of the migration before for the rows that are there, in pages, each in a transaction of its own; a run that a
- * crash has ended is repeated. Then they are NOT NULL, and the foreign keys among the rows that an upload writes go.
+ * Fills the columns of the previous migration for existing rows, in pages, each in its own transaction; a run that was ended by a
+ * crash is repeated. Then makes them NOT NULL, and drops the foreign keys among the rows that an upload writes.
  */
 export class LeanReads1764500000002 implements MigrationInterface {
   readonly name = 'LeanReads1764500000002';
@@ -59,8 +59,8 @@ export class LeanReads1764500000002 implements MigrationInterface {
 }
 
 /**
- * Each page is read by its key, whatever the statistics are; and it does not wait for the disk: the commit that notes this
- * migration does, for all of them.
+ * Makes each page use its key regardless of the statistics, and not wait for the disk: the commit that records this migration
+ * waits for all of them.
  */
 const BY_KEY = [
   ...['sort', 'bitmapscan', 'seqscan'].map((plan) => [`enable_${plan}`, 'off']),
@@ -68,13 +68,13 @@ const BY_KEY = [
   ['synchronous_commit', 'off'],
 ] as const;
 
-/** All who write heads take the lock of the log. */
+/** All writers of heads take this lock, which orders the log. */
 const LOCK = 'SELECT id FROM workspaces WHERE id = $1 FOR NO KEY UPDATE';
 
 interface Fill {
-  /** $1: the workspace, $2: the last key of the page before. */
+  /** $1: the workspace, $2: the last key of the previous page. */
   readonly lastOfPage: string;
-  /** As well $3: the last key of the page. A join could compare each row of the workspace with each of the page. */
+  /** Also $3: the last key of the page. A join could compare each row of the workspace with each row of the page. */
   readonly page: string;
 }
 
@@ -131,7 +131,7 @@ async function fillPages(
   }
 }
 
-/** NOT NULL without reading the table under a lock that keeps others out. */
+/** Sets NOT NULL without scanning the table under an exclusive lock. */
 async function requireValue(runner: QueryRunner, table: string, column: string): Promise<void> {
   const name = `${table}_${column}_present`;
   await alter(

@@ -12,8 +12,8 @@ interface OwedUnsubscription {
 }
 
 /**
- * Drops what the coordinator of a distributed database kept for nodes that were away: a copy of the workspaces, and what was owed
- * to them (docs/adr/0054-the-engine-distributes.md). Whatever is still owed is done here. On one server the tables are empty.
+ * Drops what the coordinator of a distributed database kept for unavailable nodes: a copy of the workspaces, and changes owed to
+ * the nodes (docs/adr/0054-the-engine-distributes.md). Applies the changes still owed. On a single server the tables are empty.
  */
 export class NodesWithoutCopies1764500000003 implements MigrationInterface {
   readonly name = 'NodesWithoutCopies1764500000003';

@@ -4,15 +4,15 @@ import { sqlState } from '../database-errors.js';
 
 const LOCK_TIMEOUT = '55P03';
 
-/** Shorter than the server waits before it looks for a deadlock, which could end an upload. */
+/** Shorter than the server's deadlock timeout: a deadlock check could end an upload. */
 const WAIT_MS = 250;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * Locks tables against everybody until the transaction ends. Retries with a short timeout instead of waiting: all who come after a
- * waiting lock wait too, behind a backup for hours. Name the tables in the order in which uploads lock them: workspaces, blobs, files,
- * versions, changes.
+ * Locks tables exclusively until the transaction ends. Retries with a short timeout instead of waiting, because every later
+ * statement queues behind a waiting lock: behind a backup, for hours. Name the tables in the order in which uploads lock them:
+ * workspaces, blobs, files, versions, changes.
  */
 export async function underTableLocks(runner: QueryRunner, tables: readonly string[]): Promise<void> {
   await runner.query(`SET LOCAL lock_timeout = ${WAIT_MS}`);

@@ -84,9 +84,9 @@ export async function foreignIdOf(settings: S3Settings, database: Database): Pro
 }
 
 /**
- * With a wrong bucket, a database's downloads would fail, and its doctor would take another database's blobs for leftovers.
- * The bucket and the database therefore carry the same id. Here the database has it first: if a bucket has an id while the
- * database has none, the bucket belongs to another database; instances that start at the same time all write the same id.
+ * With a wrong bucket, a database's downloads would fail, and its doctor would mistake another database's blobs for leftovers.
+ * The bucket and the database therefore carry the same id. The id is written to the database first: if a bucket has an id while
+ * the database has none, the bucket belongs to another database; instances that start at the same time all write the same id.
  */
 async function expectSameStore(bucket: Bucket, database: Database): Promise<string> {
   const { found, registered } = await idsOf(bucket, database);

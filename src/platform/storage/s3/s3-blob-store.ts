@@ -28,7 +28,7 @@ export class S3BlobStore extends BlobStore {
   private readonly partBytes: number;
 
   /**
-   * @param givesMd5 whether its entity tags are MD5
+   * @param givesMd5 whether the store's entity tags are MD5
    * @param largest maximum size of a blob in bytes
    */
   constructor(
@@ -60,7 +60,7 @@ export class S3BlobStore extends BlobStore {
   }
 
   /**
-   * Sent only once: if a second request succeeded, the first could still be on its way, and would delete bytes that a move has
+   * Sent only once: if a second request succeeded, the first could still arrive later, and would delete bytes that a move has
    * written to the key again. The caller retries much later.
    */
   async delete(key: string): Promise<void> {
@@ -86,7 +86,7 @@ export class S3BlobStore extends BlobStore {
         client.listObjectsV2Query(this.connection.bucket, prefix, from, '', PAGE, ''),
       );
       yield page.objects.flatMap(({ name = '', size, lastModified }) =>
-        // A bucket may contain objects of others.
+        // A bucket may contain unrelated objects.
         idsIn(name) && lastModified ? [{ key: name, size, modifiedAt: lastModified }] : [],
       );
       token = (page.isTruncated && page.nextContinuationToken) || undefined;

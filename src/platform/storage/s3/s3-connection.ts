@@ -61,7 +61,7 @@ export class BoundedRequest implements Failed {
     clearTimeout(this.timer);
   }
 
-  /** Closes the connection: it must not hold a response that nobody reads. */
+  /** Closes the connection, which must not hold an unread response. */
   abandon(): void {
     this.request?.destroy();
   }
@@ -199,7 +199,7 @@ export class S3Connection {
   }
 }
 
-/** For work that nobody waits for. A part of 32 MiB may take five minutes. */
+/** For background work. A part of 32 MiB may take five minutes. */
 const PATIENT_LIMITS: S3Limits = {
   connectMs: 5_000,
   idleMs: 30_000,
@@ -210,19 +210,19 @@ const PATIENT_LIMITS: S3Limits = {
 
 const LONGEST_PAUSE_MS = 15_000;
 
-/** For how long a store may be away. Tests shorten it. */
+/** How long a store may be unavailable. Tests shorten it. */
 export const PATIENCE = { ms: 180_000 };
 
 /**
- * A connection whose every request may be repeated, and is, while a store that has answered before does not: a restart of the store
- * or a busy minute does not end hours of work. Its keys must be of one writer and one use.
+ * A connection that repeats any request while a store that has answered before does not answer, so that a restart or a busy
+ * minute of the store does not abort hours of work. Each key must have a single writer and be written only once.
  */
 export class PatientS3Connection extends S3Connection {
   override readonly limits: S3Limits = { ...PATIENT_LIMITS };
   private readonly faults = new WeakSet();
   private hasAnswered = false;
 
-  /** Whether an error is of this store, and not of what was to be stored. */
+  /** Whether an error comes from this store, and not from the source of the data to store. */
   isOwn(fault: S3Fault): boolean {
     return this.faults.has(fault);
   }

@@ -7,9 +7,7 @@ const OPERATOR_SECONDS = 60;
 const CURABLE_REFUSALS = new Set(['RequestTimeout', 'OperationAborted', 'SlowDown']);
 const CURABLE_STATUS = new Set([408, 429]);
 
-/** What is known about a failed request. */
 export interface Failed {
-  /** Status of the response, if there was one. */
   readonly status: number | undefined;
   /** Whether the server may have received any part of it. */
   readonly wasSent: boolean;
@@ -42,7 +40,6 @@ export class S3Fault extends StoreUnavailable {
   }
 }
 
-/** Ends a request that takes too long. */
 export class S3Timeout extends Error {
   readonly code = 'ETIMEDOUT';
 }

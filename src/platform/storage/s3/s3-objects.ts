@@ -7,7 +7,7 @@ import { S3Download, S3Upload } from './s3-transfers.js';
 import { S3Fault } from './s3-fault.js';
 
 const LEAST_PART_BYTES = 5 * 2 ** 20;
-/** For objects of unknown size, of which the largest then has 312 GiB. */
+/** For objects of unknown size, which can then have up to 312 GiB. */
 const PART_BYTES = 32 * 2 ** 20;
 const MOST_PARTS = 10_000;
 
@@ -16,8 +16,8 @@ const REMOVED_AT_ONCE = 8;
 
 /**
  * Objects below a prefix of a bucket, under paths that are each written by one process and never again with other bytes. All
- * requests are repeated while the store is away for a moment.
- * @throws OperatorError, from every method, when the store does not do what is asked of it
+ * requests are repeated while the store is briefly unavailable.
+ * @throws OperatorError, from every method, when the store fails or refuses a request
  */
 export class S3Objects {
   private constructor(
@@ -31,7 +31,7 @@ export class S3Objects {
     return new S3Objects(store, new PatientS3Connection({ ...store, bucket }), prefix && `${prefix}/`);
   }
 
-  /** Those below a path, over the same connection. */
+  /** The objects below a path, over the same connection. */
   below(path: string): S3Objects {
     return new S3Objects(this.store, this.connection, `${this.prefix}${path}/`);
   }
@@ -48,8 +48,8 @@ export class S3Objects {
   }
 
   /**
-   * Stored as a whole when it resolves, and not at all when reading the chunks fails.
-   * @param size in bytes, where it is known
+   * Stores an object: complete when this resolves, absent when reading the chunks fails.
+   * @param size in bytes, if known
    * @throws also the errors of reading the chunks
    */
   async put(path: string, chunks: AsyncIterable<Buffer>, size?: number): Promise<void> {
@@ -62,7 +62,7 @@ export class S3Objects {
         await upload.send(chunks, partBytes);
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
-        fault = error; // it may be stored all the same, such as when a repeated request finds itself done
+        fault = error; // the object may be stored nevertheless, such as when an earlier attempt has succeeded
       }
       const found = await this.sizeOf(path);
       if (found === upload.bytes) return;
@@ -71,8 +71,8 @@ export class S3Objects {
   }
 
   /**
-   * Stores a short text unless there is an object already. @returns false when the store says that there is one; a store that
-   * does not know the condition replaces it and returns true
+   * Stores a short text unless the object exists already.
+   * @returns false when the store reports that it exists; a store without conditional writes replaces it, and this returns true
    */
   async putNew(path: string, text: string): Promise<boolean> {
     const { connection, bucket } = this;
@@ -123,7 +123,7 @@ export class S3Objects {
     }
   }
 
-  /** The first parts of all paths, up to the first slash. */
+  /** The first segment of each path, up to the first slash. */
   async names(): Promise<string[]> {
     const names: string[] = [];
     for await (const { folders } of this.pages('/'))
@@ -141,7 +141,7 @@ export class S3Objects {
     return this.removeKey(this.prefix + path);
   }
 
-  /** Removes all of them, those too that are written meanwhile, and unfinished uploads. */
+  /** Removes all objects, including those written in the meantime, and unfinished uploads. */
   async removeAll(): Promise<void> {
     await this.abortUploads(this.prefix);
     for (let found = 1; found > 0;) {
@@ -205,7 +205,7 @@ export class S3Objects {
     });
   }
 
-  /** Turns faults of this store, and of no other, into sentences. */
+  /** Turns faults of this store, but not of another, into messages for the operator. */
   private async told<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -13,7 +13,6 @@ const CUTS = 3;
  * harmless, and the client that waits for the rest does not notice.
  */
 export class S3Download {
-  /** The latest request. */
   private request: BoundedRequest | undefined;
   private response: IncomingMessage | undefined;
   private hasReader = true;

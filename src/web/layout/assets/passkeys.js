@@ -1,6 +1,6 @@
 for (const element of document.querySelectorAll('[data-without-script]')) element.hidden = true;
 
-/** Passkeys: without them, or without a secure context, everything for them stays hidden. */
+/** In browsers without passkeys, or without a secure context, everything for passkeys stays hidden. */
 if (window.PublicKeyCredential) {
   for (const element of document.querySelectorAll('[data-passkey], [data-passkey-add]'))
     element.hidden = false;
@@ -35,7 +35,7 @@ async function tell(place, button, work) {
 
 async function signInWithPasskey(button) {
   const options = await askPasskeys('generate-authenticate-options');
-  // The browser offers every passkey of this site: another account may be meant than the one that is signed in.
+  // The browser offers every passkey of this site: the user may choose another account than the one that is signed in.
   const credential = await navigator.credentials.get({
     publicKey: { ...options, challenge: bytesOf(options.challenge), allowCredentials: [] },
   });
