@@ -1,10 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { INNER, LAYERS } from '../../.dependency-cruiser.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
+
+const { INNER, LAYERS } = (await import(join(ROOT, '.dependency-cruiser.mjs'))) as {
+  INNER: string[];
+  LAYERS: string[][];
+};
 
 const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
 const contributing = read('CONTRIBUTING.md');
