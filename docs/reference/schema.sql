@@ -741,11 +741,11 @@ DECLARE
   w int;
   is_live boolean;
   next_byte int := 1;
-  -- By workspace: the head of the log, and the files and bytes that are added.
+  -- By workspace: the head of the log, and the added files and bytes.
   log_heads bigint[] := p_head;
   added_files int[] := array_fill(0, ARRAY[cardinality(p_head)]);
   added_bytes bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_head)]);
-  -- The uploads that are written, in order: place, file, version, cursor and first byte.
+  -- The written uploads, in order: position, file, version, cursor and first byte.
   written int[] := '{}';
   written_files uuid[] := '{}';
   written_versions int[] := '{}';
