@@ -1,6 +1,6 @@
 // Compiles the TypeScript sources to dist/ and copies the other files beside them. Does not check types: `npm run lint` does.
 import { copyFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { transformFile } from '@swc/core';
 import { swcOptions } from './swc-options.cjs';
 
@@ -36,9 +36,8 @@ async function compile(file) {
   const target = join(dist, file.replace(/\.tsx?$/, '.js'));
   const sourceFileName = relative(dirname(target), source);
   const { code, map } = await transformFile(source, { ...swcOptions(source), sourceFileName });
-  const mapName = `${target.slice(target.lastIndexOf('/') + 1)}.map`;
   await Promise.all([
-    writeFile(target, `${code}//# sourceMappingURL=${mapName}\n`),
+    writeFile(target, `${code}//# sourceMappingURL=${basename(target)}.map\n`),
     writeFile(`${target}.map`, map),
   ]);
 }

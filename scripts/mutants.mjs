@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { startEmbeddedDatabase } from './embedded-database.mjs';
 import { transpiled } from '../test/kit/runtime/transpiled.cjs';
 import { edited, editsOf, MUTANTS, tableOf } from '../test/mutants/index.mjs';
