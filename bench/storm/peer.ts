@@ -80,7 +80,7 @@ export class Peer {
 }
 
 /** The JSON of an answer. @throws unless it is 2xx */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows the route
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the route
 export function json<T>({ status, body }: Answer): T {
   if (status < 200 || status > 299) throw new Error(`${status}: ${String(body).slice(0, 200)}`);
   return JSON.parse(String(body)) as T;

@@ -61,7 +61,7 @@ export class Device {
       },
       stateFile,
       workspace,
-      // The folders belong to the demo: many deletions at once are no accident.
+      // The folders belong to the demo: many deletions at once are intended.
       options: {
         device: name,
         maxFileBytes: MAX_FILE_BYTES,

@@ -15,7 +15,7 @@ class SleptClock {
   readonly now = (): number => this.ms;
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await
+// oxlint-disable-next-line typescript/require-await
 async function* chunks(...sizes: number[]): AsyncGenerator<Uint8Array, void> {
   for (const size of sizes) yield new Uint8Array(size);
 }

@@ -316,7 +316,7 @@ describe('bodies', () => {
       const { http } = impatient({ streamsUploads });
       const content = Buffer.alloc(150_000, 3);
       let begun = 0;
-      // eslint-disable-next-line @typescript-eslint/require-await
+      // oxlint-disable-next-line typescript/require-await
       async function* stream() {
         begun++;
         for (let at = 0; at < content.length; at += 10_000) yield content.subarray(at, at + 10_000);

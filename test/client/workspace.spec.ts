@@ -278,7 +278,7 @@ describe('single files', () => {
   it('are uploaded from a stream, and downloaded as one', async () => {
     const { remote } = await open();
     const content = Buffer.alloc(3_000_000, 'abc');
-    // eslint-disable-next-line @typescript-eslint/require-await
+    // oxlint-disable-next-line typescript/require-await
     async function* stream() {
       for (let at = 0; at < content.length; at += 70_000) yield content.subarray(at, at + 70_000);
     }
@@ -391,7 +391,7 @@ describe('many uploads', () => {
   it('take their items as they are wanted', async () => {
     const { remote } = await open();
     let made = 0;
-    // eslint-disable-next-line @typescript-eslint/require-await
+    // oxlint-disable-next-line typescript/require-await
     async function* endless() {
       for (;;) yield upload(`note ${made++}`, Buffer.alloc(200_000, made));
     }
@@ -628,7 +628,7 @@ const nested = (depth: number): unknown => {
 
 it('an answer without an end is read no further than an item can be large', async () => {
   let read = 0;
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async function* endless(): AsyncGenerator<Uint8Array, void> {
     yield Buffer.from('5b00000000ffffffff', 'hex'); // bytes, four thousand million of them
     for (; read < 1_000; read++) yield Buffer.alloc(64 * 1024);

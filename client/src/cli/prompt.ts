@@ -6,8 +6,8 @@ import { type Output, shown } from './output.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Asks on the terminal, or reads lines from standard input when that is no terminal. Secrets are not echoed, and never
- * arguments, which other users of the machine can see. Scripts pass them in environment variables.
+ * Asks on the terminal, or reads lines from standard input when that is not a terminal. Does not echo secrets. Arguments never
+ * contain them, because other users of the machine can see those; scripts pass them in environment variables.
  */
 export class Prompt {
   private lines: { readonly reader: Interface; readonly iterator: AsyncIterator<string, void> } | undefined;

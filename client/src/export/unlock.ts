@@ -27,8 +27,9 @@ export async function exportSecret(typed: string, isRecoveryKey: boolean): Promi
 }
 
 /**
- * Opens a key slot, or derives the keys from the password when there is no password slot. A slot may hold another key, so
- * the keys must decrypt something, if there is anything. @returns undefined when the secret belongs to another vault
+ * Opens a key slot, or derives the keys from the password when there is no password slot. A slot may hold
+ * the key of another vault, so the keys must decrypt part of the export, unless it is empty. @returns undefined when the secret
+ * belongs to another vault
  */
 export async function keysOf(
   workspace: ExportedWorkspace,

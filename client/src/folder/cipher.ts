@@ -14,7 +14,7 @@ import type { Cipher } from './ports.js';
 export class VaultCipher implements Cipher {
   constructor(private readonly keys: VaultKeys) {}
 
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   async encryptPath(path: string): Promise<string> {
     return encryptPath(this.keys, path);
   }

@@ -51,7 +51,7 @@ export class FolderSync {
     return this.state.cursor ?? 0;
   }
 
-  /** What a sync would do now. Changes only the state. */
+  /** Returns what a sync would do now. Changes nothing but the device's state. */
   async preview(): Promise<Plan> {
     return (await this.planned(new Report())).plan;
   }

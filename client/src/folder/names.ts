@@ -22,7 +22,7 @@ export function vaultProblem(name: string): string | undefined {
 /** A name of this disk in the vault's form. */
 export const vaultName = (name: string): string => (PLAIN.test(name) ? name : name.normalize('NFC'));
 
-/** What is wrong with a path that another client wrote; undefined when it is valid below a folder. */
+/** Returns why a path from another client is invalid below a folder; undefined when it is valid. */
 export function pathProblem(path: string): string | undefined {
   if (PLAIN.test(path) && path.length <= MAX_VAULT_PATH_BYTES && !NO_NAME.test(path)) return undefined;
   if (path !== path.normalize('NFC')) return 'the path is not in the form that vaults use';

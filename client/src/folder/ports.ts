@@ -37,7 +37,7 @@ export type Staged = string;
 export interface Disk {
   /** The naming rules of the disk. */
   traits(): Promise<Traits>;
-  /** All entries except the client's own directory. `absent` when there is no such directory. */
+  /** All entries except the client's own directory. `absent` when the directory does not exist. */
   list(directory: DiskPath): Promise<Entry[]>;
   /** @returns undefined when there is no entry. A disk that folds case answers for every spelling. */
   stat(path: DiskPath): Promise<Stat | undefined>;

@@ -31,7 +31,7 @@ const MOST_SENT = 8;
 const COMPACT_ABOVE = 2_000;
 
 /**
- * What the device knows of folder and server: a journal, and the state that it adds up to. Every record is written after
+ * The device's knowledge of folder and server: a journal, and the state that follows from it. Every record is written after
  * the fact that it states, so a state may be outdated, but never wrong.
  */
 export class FolderState {

@@ -41,7 +41,7 @@ class EmailUnverified extends Forbidden {
  * - A session of a suspended account is neither found nor created. The request is answered with AccountSuspended, but only after
  *   the password check, so that a suspension is not disclosed without the password.
  * - No session is created for an account whose address must be confirmed first.
- * - No session is created by an action that is no sign-in, such as the one that adds a passkey.
+ * - No session is created by an action other than a sign-in, such as the one that adds a passkey.
  * - An expired session is not found, so that the handler does not delete it: a clock that is briefly wrong would otherwise sign
  *   all users out for good. The nightly job removes expired sessions.
  */

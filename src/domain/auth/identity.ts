@@ -67,7 +67,7 @@ const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityP
   });
 
 /** The identity handler: email and password, sessions, one-time tokens and service JWTs, on the service's own tables. */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from the plugins
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from the plugins
 export function createIdentity(
   configuration: Configuration,
   secret: string,

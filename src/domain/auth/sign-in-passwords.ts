@@ -162,7 +162,7 @@ type Fields = Readonly<Record<string, unknown>> | undefined;
  * The service's own password handling in place of the identity handler's: policy, limits, hashing outside transactions, and a
  * password change that ends all other sessions whatever the request says.
  */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
 export function passwordPlugin({ hasher, passwordChange, wrongPasswords }: IdentityPasswords) {
   return {
     id: 'service-passwords',
@@ -256,7 +256,7 @@ function emailIn(body: Fields): string {
 }
 
 /** Forgotten passwords and confirmation of addresses over the API: the service's own links in place of the identity handler's. */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
 export function recoveryPlugin({ recovery, verification }: RecoveryParts) {
   return {
     id: 'service-recovery',

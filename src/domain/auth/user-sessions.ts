@@ -150,7 +150,7 @@ interface SessionOfLibrary {
  * session access to the others, one of which may have a recent sign-in. The library would end sessions one by one, without the
  * lock that keeps new ones from beginning meanwhile.
  */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
 export function sessionListPlugin(sessions: UserSessions) {
   return {
     id: 'session-list',
@@ -210,7 +210,7 @@ export const USER_ID_HEADER = 'x-user-id';
 /**
  * Makes the cookies of sessions and pending sign-ins that the service begins itself. No request reaches these endpoints: no path.
  */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
 export function sessionCookiePlugin() {
   return {
     id: 'service-session-cookie',

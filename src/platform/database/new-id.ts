@@ -15,7 +15,7 @@ const last = { msecs: 0, seq: 0 };
  */
 export function newId(): string {
   const random = nextRandom();
-  // eslint-disable-next-line no-restricted-properties -- ids must rise even if the Clock is stopped
+  // oxlint-disable-next-line eslint/no-restricted-properties -- ids must rise even if the Clock is stopped
   const now = Date.now();
   if (now > last.msecs) {
     last.msecs = now;

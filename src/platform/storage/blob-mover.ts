@@ -138,7 +138,7 @@ export class BlobMover {
 
   /**
    * Whether a store already has the blob.
-   * @throws when its bytes would be overwritten with bytes that are no better
+   * @throws when its bytes would be overwritten with bytes that are also damaged
    */
   private async isThere(row: Row, store: BlobStore): Promise<boolean> {
     const found = await store.sizeOf(blobKey(row.workspaceId, row.id));

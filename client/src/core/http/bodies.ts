@@ -56,7 +56,7 @@ export function streamed(body: RequestBody): StreamedBody {
   return { open: () => chunksOf(bytes), length: bytes.length };
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await
+// oxlint-disable-next-line typescript/require-await
 async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }

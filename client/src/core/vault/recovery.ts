@@ -16,7 +16,7 @@ export interface RecoveryDraft {
   readonly text: string;
   /**
    * Stores the slot if the typed text is the key: a key that was copied incorrectly would be worse than none.
-   * @throws RecoveryKeyTypo for text that is no recovery key, WrongSecret for another one; both allow another try
+   * @throws RecoveryKeyTypo for a mistyped recovery key, WrongSecret for another recovery key; the user can try again after both
    */
   confirm(typed: string): Promise<void>;
 }

@@ -44,7 +44,7 @@ export class Assets {
     });
   }
 
-  /** Returns the envelope. @throws ApiError 404; InvalidAnswer for an answer that is no envelope */
+  /** Returns the envelope. @throws ApiError 404; InvalidAnswer when the answer is not an envelope */
   async download(token: string): Promise<Bytes> {
     const path = `/api/assets/${encodeURIComponent(token)}`;
     const text = await (await this.session.send({ method: 'GET', path, headers: this.header })).text();

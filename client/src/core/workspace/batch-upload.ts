@@ -99,7 +99,7 @@ export class BatchUploads {
       headers: { 'content-type': 'application/cbor-seq', 'x-device-id': this.deviceId },
       body: {
         length: maps.reduce((sum, map) => sum + map.length, 0),
-        // eslint-disable-next-line @typescript-eslint/require-await
+        // oxlint-disable-next-line typescript/require-await
         open: async function* () {
           yield* maps;
         },

@@ -11,7 +11,7 @@ const RULES = { allowIndefinite: false, allowUndefined: false, rejectDuplicateMa
 
 /**
  * Yields the maps of a CBOR sequence as they arrive. @param most bytes of one map
- * @throws InvalidAnswer when it is no such sequence; an incomplete last item is ignored
+ * @throws InvalidAnswer for any other content; an incomplete last item is ignored
  */
 export async function* cborMaps(
   chunks: AsyncIterable<Uint8Array>,

@@ -20,7 +20,7 @@ export interface DownloadOutcome<D extends Download = Download> {
   readonly outcome:
     | { readonly kind: 'content'; readonly contentHash: string; readonly content: Uint8Array }
     | { readonly kind: 'unchanged' }
-    /** There is no live file. Does not mean that it was deleted: only the log says so. */
+    /** No live file has this path. Only the log shows whether one was deleted. */
     | { readonly kind: 'missing' }
     /** Too large to be held in memory beside others: open it alone. */
     | { readonly kind: 'large' }

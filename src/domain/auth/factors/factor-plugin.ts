@@ -16,7 +16,7 @@ const PENDING_COOKIE = 'two_factor';
  * Completes a sign-in that waits for a code. The session passes through the same hooks as any other; they also check that the
  * password, if the sign-in began with one, has not been changed meanwhile.
  */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
 export async function signInWithCode(
   ctx: GenericEndpointContext,
   actions: FactorActions,
@@ -83,7 +83,7 @@ const TABLE = {
  * library's paths: no code works twice, wrong codes are counted, and each change is one transaction.
  * @param issuer what authenticator apps show beside the account
  */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
 export function factorPlugin(actions: FactorActions, issuer: string) {
   const { id, hooks, schema } = twoFactor({
     schema: { user: { fields: { twoFactorEnabled: 'two_factor_enabled' } }, twoFactor: TABLE },

@@ -39,7 +39,7 @@ const TABLE = {
  * The identity library's passkeys, with user verification required: possession and a fingerprint or PIN are two factors, so no
  * code is required. Adding and removing a passkey needs a recent sign-in and is recorded in the audit log.
  */
-// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types -- the library infers its API from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
 export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, publicUrl: string) {
   const { hostname, origin } = new URL(publicUrl);
   const library = passkey({
