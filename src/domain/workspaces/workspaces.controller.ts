@@ -124,7 +124,7 @@ const WORKSPACES_DOCS = {
     setUpEncryption: {
       summary: 'Set up the end-to-end encryption',
       description:
-        'This works once. With the salts and the hash, a second device derives the key from the password and checks it.',
+        'This works once. The service compares the hash to learn whether a client knows the master key, which other devices take from a key slot.',
       answers: { 200: json('the encryption is set up', OK), 409: 'the encryption is already set up' },
     },
     verifyPassword: {

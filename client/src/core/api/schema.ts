@@ -1430,7 +1430,7 @@ export interface paths {
     put?: never;
     /**
      * Set up the end-to-end encryption
-     * @description This works once. With the salts and the hash, a second device derives the key from the password and checks it.
+     * @description This works once. The service compares the hash to learn whether a client knows the master key, which other devices take from a key slot.
      */
     post: operations['workspaces.setUpEncryption'];
     delete?: never;
