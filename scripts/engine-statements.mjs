@@ -1,5 +1,5 @@
 // Tries every statement of the service that names a distributed table, on a database that `npm run distribute` has
-// distributed, and writes the results to test/contract/engine-statements.json: `npm run engine-statements -- --database-url
+// distributed, and writes the results to test/quick/contract/engine-statements.json: `npm run engine-statements -- --database-url
 // URL`. Each statement is explained, executed with made-up values, and rolled back.
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import './build-if-needed.mjs';
 
-const FILE = new URL('../test/contract/engine-statements.json', import.meta.url);
+const FILE = new URL('../test/quick/contract/engine-statements.json', import.meta.url);
 
 const { values: options } = parseArgs({ options: { 'database-url': { type: 'string' } } });
 const url = options['database-url'];

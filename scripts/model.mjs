@@ -35,6 +35,6 @@ const env = {
 };
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 const spec = values.keys ? 'vault-keys' : 'model';
-const args = [jest, `test/invariants/${spec}.spec.ts`, '--maxWorkers=1', '--reporters=default'];
+const args = [jest, `test/deep/invariants/${spec}.spec.ts`, '--maxWorkers=1', '--reporters=default'];
 const test = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
 test.once('exit', (code) => (process.exitCode = code === 0 ? 0 : 1));

@@ -1,4 +1,4 @@
-// Retakes docs/screenshots: `npm run screenshots`. The tour in test/browser visits every page of a real service in Chromium
+// Retakes docs/screenshots: `npm run screenshots`. The tour in test/deep/browser visits every page of a real service in Chromium
 // and takes the pictures; the picture of the demo shows its output in a terminal. Nothing is replaced when a step fails.
 // Needs Chromium like the tests; retakes the picture of the demo only with Debian's Chromium or CHROMIUM=/path/to/it.
 import './build-if-needed.mjs';

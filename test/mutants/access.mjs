@@ -1,21 +1,21 @@
 // Faults in who may do what, how often, and for how long.
 
-const TOKENS = 'test/api/access-tokens.spec.ts';
-const WORKSPACES = 'test/api/workspaces.spec.ts';
-const ACCESS = 'test/api/workspace-access.spec.ts';
-const IDENTITY = 'test/api/identity.spec.ts';
-const PASSWORDS = 'test/api/passwords.spec.ts';
-const ORIGINS = 'test/api/origins.spec.ts';
-const SUSPENSION = 'test/api/suspension.spec.ts';
-const FACTORS = 'test/api/second-factor.spec.ts';
-const RECOVERY = 'test/api/password-recovery.spec.ts';
-const VERIFICATION = 'test/api/email-verification.spec.ts';
-const SINGLE_SIGN_ON = 'test/api/single-sign-on.spec.ts';
-const HANDOFF = 'test/api/handoff-refusals.spec.ts';
-const ENDED = 'test/invariants/ended-sessions.spec.ts';
-const ADMIN = 'test/api/admin-pages.spec.ts';
-const INVITATIONS = 'test/api/invitations.spec.ts';
-const BATCH_RACES = 'test/invariants/batch-races.spec.ts';
+const TOKENS = 'test/deep/api/access-tokens.spec.ts';
+const WORKSPACES = 'test/quick/api/workspaces.spec.ts';
+const ACCESS = 'test/quick/api/workspace-access.spec.ts';
+const IDENTITY = 'test/deep/api/identity.spec.ts';
+const PASSWORDS = 'test/deep/api/passwords.spec.ts';
+const ORIGINS = 'test/deep/api/origins.spec.ts';
+const SUSPENSION = 'test/deep/api/suspension.spec.ts';
+const FACTORS = 'test/quick/api/second-factor.spec.ts';
+const RECOVERY = 'test/deep/api/password-recovery.spec.ts';
+const VERIFICATION = 'test/quick/api/email-verification.spec.ts';
+const SINGLE_SIGN_ON = 'test/deep/api/single-sign-on.spec.ts';
+const HANDOFF = 'test/quick/api/handoff-refusals.spec.ts';
+const ENDED = 'test/deep/invariants/ended-sessions.spec.ts';
+const ADMIN = 'test/deep/api/admin-pages.spec.ts';
+const INVITATIONS = 'test/quick/api/invitations.spec.ts';
+const BATCH_RACES = 'test/deep/invariants/batch-races.spec.ts';
 
 export const ACCESS_MUTANTS = [
   {
@@ -58,7 +58,7 @@ export const ACCESS_MUTANTS = [
     unit: 'fileStatements.putTogether',
     find: "accessConditionOf('($5::uuid[])[asked.owner]', '$4::timestamptz', 'asked.grace')",
     replace: "'w.deleted_at IS NULL AND ($4::timestamptz IS NOT NULL OR asked.grace IS NULL)'",
-    tests: [['test/invariants/shared-commits.spec.ts', 'refused for each caller alone']],
+    tests: [['test/deep/invariants/shared-commits.spec.ts', 'refused for each caller alone']],
   },
   {
     name: 'group of a batch written with a revoked token',
@@ -99,7 +99,7 @@ export const ACCESS_MUTANTS = [
     unit: 'ScopeGuard.canActivate',
     find: 'isGranted(scopes, access.scopes)',
     replace: 'isGranted(scopes, access.scopes) || scopes.length > 0',
-    tests: [['test/api/versions.spec.ts', 'needs documents:read to read']],
+    tests: [['test/deep/api/versions.spec.ts', 'needs documents:read to read']],
   },
   {
     name: 'bound token opens other workspaces',
@@ -115,7 +115,7 @@ export const ACCESS_MUTANTS = [
     unit: 'SubscriptionController.startTrial',
     find: '@Unbound()',
     replace: "@BoundTokensToo('it is only a trial')",
-    tests: [['test/contract/routes/routes.spec.ts', 'matches the declarations of the handlers']],
+    tests: [['test/quick/contract/routes/routes.spec.ts', 'matches the declarations of the handlers']],
   },
   {
     name: 'route without an access policy',
@@ -123,7 +123,7 @@ export const ACCESS_MUTANTS = [
     unit: 'RouteAccessCheck.onApplicationBootstrap',
     find: 'unclear.length > 0',
     replace: 'unclear.length > 1_000',
-    tests: [['test/contract/access-policy.spec.ts', 'when one handler leaves it open']],
+    tests: [['test/quick/contract/access-policy.spec.ts', 'when one handler leaves it open']],
   },
   {
     name: 'token of a deleted account still good',
@@ -131,7 +131,7 @@ export const ACCESS_MUTANTS = [
     unit: 'WorkspaceAccess.check',
     find: 'demands.user && !found?.isUser',
     replace: 'demands.user && !found',
-    tests: [['test/api/account.spec.ts', 'ends every token and the password']],
+    tests: [['test/quick/api/account.spec.ts', 'ends every token and the password']],
   },
   {
     name: 'suspended account admitted with its JWT',
@@ -194,7 +194,7 @@ export const ACCESS_MUTANTS = [
     unit: 'ENDINGS.password-changed',
     find: "ownSession: 'renewed'",
     replace: "ownSession: 'stays'",
-    tests: [['test/api/what-ends-when.spec.ts', 'password changed by its owner']],
+    tests: [['test/deep/api/what-ends-when.spec.ts', 'password changed by its owner']],
   },
   {
     name: 'other sessions open after a change of the password',
@@ -218,7 +218,7 @@ export const ACCESS_MUTANTS = [
     unit: 'ENDINGS.first-proof',
     find: "links: 'ends'",
     replace: "links: 'stays'",
-    tests: [['test/api/account-attacks.spec.ts', 'cannot move it away by a link']],
+    tests: [['test/deep/api/account-attacks.spec.ts', 'cannot move it away by a link']],
   },
   {
     name: 'link in a mail works twice',
@@ -234,7 +234,7 @@ export const ACCESS_MUTANTS = [
     unit: 'InvitationMails.queue',
     find: 'parameters: { id }',
     replace: 'parameters: { id, token: this.tokenOf(id) }',
-    tests: [['test/api/invitation-mails.spec.ts', 'neither queue, database nor log']],
+    tests: [['test/quick/api/invitation-mails.spec.ts', 'neither queue, database nor log']],
   },
   {
     name: 'address confirmed by opening a link',
@@ -252,7 +252,7 @@ export const ACCESS_MUTANTS = [
     unit: 'account-fields#EMAIL',
     find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
     replace: '[^@]*@',
-    tests: [['test/api/email-addresses.spec.ts', 'jörg']],
+    tests: [['test/quick/api/email-addresses.spec.ts', 'jörg']],
   },
   {
     name: 'taken address disclosed by a sign-up',
@@ -268,7 +268,7 @@ export const ACCESS_MUTANTS = [
     unit: 'SignInPasswords.hash',
     find: 'await this.hasher.refuse(password, request.ip);',
     replace: '',
-    tests: [['test/invariants/timings.spec.ts', 'a sign-in with a wrong password over the API']],
+    tests: [['test/deep/invariants/timings.spec.ts', 'a sign-in with a wrong password over the API']],
   },
   {
     name: 'owner locked out by guesses of others',
@@ -300,7 +300,7 @@ export const ACCESS_MUTANTS = [
         replace: 'private windowStart = 0;\n  private own: number | undefined;',
       },
     ],
-    tests: [['test/api/limits-and-headers.spec.ts', 'count one user together']],
+    tests: [['test/deep/api/limits-and-headers.spec.ts', 'count one user together']],
   },
   {
     name: 'port counted as part of the address',
@@ -309,7 +309,7 @@ export const ACCESS_MUTANTS = [
     find: 'canonical(isIPv4(beforePort) ? beforePort : bare)',
     replace: 'canonical(isIPv4(beforePort) ? beforePort : bare) ?? bare',
     also: [{ find: 'bracketed !== undefined', replace: 'bracketed === bare' }],
-    tests: [['test/api/limits-and-headers.spec.ts', 'behind a trusted proxy']],
+    tests: [['test/deep/api/limits-and-headers.spec.ts', 'behind a trusted proxy']],
   },
   {
     name: 'account deleted during a sign-in answered with 500',
@@ -326,7 +326,7 @@ export const ACCESS_MUTANTS = [
     unit: 'utf8Of',
     find: '!isUtf8(body)',
     replace: '!isUtf8(Buffer.from(body.toString()))',
-    tests: [['test/api/not-utf8.spec.ts']],
+    tests: [['test/quick/api/not-utf8.spec.ts']],
   },
   {
     name: 'origins compared by their beginning',
@@ -369,7 +369,7 @@ export const ACCESS_MUTANTS = [
         typeof part === 'string'
           ? part.replace(/^delete from "auth_verifications"(.*) returning .*$/s, 'select * from "auth_verifications"$1')
           : part))),`,
-    tests: [['test/api/handoff-tokens.spec.ts', 'works once: one of fifty']],
+    tests: [['test/quick/api/handoff-tokens.spec.ts', 'works once: one of fifty']],
   },
   {
     name: 'return address compared by its beginning',
@@ -393,7 +393,7 @@ export const ACCESS_MUTANTS = [
     unit: 'AccountController.delete',
     find: 'this.recentSignIn.require(principal);',
     replace: '',
-    tests: [['test/api/recent-sign-in.spec.ts', 'refuses a new JWT of an older session']],
+    tests: [['test/quick/api/recent-sign-in.spec.ts', 'refuses a new JWT of an older session']],
   },
   {
     name: 'code of the second factor works twice',
@@ -433,7 +433,7 @@ export const ACCESS_MUTANTS = [
     unit: 'passkeyPlugin',
     find: "if (!verification.authenticationInfo.userVerified) throw faultOf('NOT_VERIFIED');",
     replace: '',
-    tests: [['test/api/passkeys.spec.ts', 'no user verification']],
+    tests: [['test/quick/api/passkeys.spec.ts', 'no user verification']],
   },
   {
     name: 'account linked by an unverified address',
@@ -457,7 +457,7 @@ export const ACCESS_MUTANTS = [
     unit: 'isPublicAddress',
     find: "IPv4) return address.range() === 'unicast'",
     replace: "IPv4) return ['unicast', 'private'].includes(address.range())",
-    tests: [['test/api/push-subscriptions.spec.ts']],
+    tests: [['test/quick/api/push-subscriptions.spec.ts']],
   },
   {
     name: 'token in a log line',
@@ -465,7 +465,7 @@ export const ACCESS_MUTANTS = [
     unit: 'redactUrl',
     find: 'CREDENTIAL.test(name)',
     replace: 'CREDENTIAL.test(name.slice(99))',
-    tests: [['test/api/errors.spec.ts'], ['test/api/realtime.spec.ts', 'leaves no token in the log']],
+    tests: [['test/quick/api/errors.spec.ts'], ['test/deep/api/realtime.spec.ts', 'leaves no token in the log']],
   },
   {
     name: 'workspaces counted without the lock',
@@ -473,7 +473,7 @@ export const ACCESS_MUTANTS = [
     unit: 'WorkspacesOfUser.create',
     find: 'await lockOwnUser(tx, userId);',
     replace: '',
-    tests: [['test/invariants/caps.spec.ts', 'a user with 995 workspaces']],
+    tests: [['test/quick/invariants/caps.spec.ts', 'a user with 995 workspaces']],
   },
   {
     name: 'admin page without a second factor',
@@ -505,7 +505,7 @@ export const ACCESS_MUTANTS = [
     unit: 'AccessTokens.insert',
     find: 'details }, tx);',
     replace: 'details }).catch(() => undefined);',
-    tests: [['test/api/audit.spec.ts', 'rolled back']],
+    tests: [['test/quick/api/audit.spec.ts', 'rolled back']],
   },
   {
     name: 'invitation works twice',

@@ -1,9 +1,9 @@
 // Faults in the client: what could lose an edit, delete a file, or send a secret to the wrong place.
 
-const SCENES = 'test/client/field-reports.spec.ts';
-const PLAN = 'test/client/plan.spec.ts';
-const STATE = 'test/client/state.spec.ts';
-const WORKSPACE = 'test/client/workspace.spec.ts';
+const SCENES = 'test/deep/client/field-reports.spec.ts';
+const PLAN = 'test/quick/client/plan.spec.ts';
+const STATE = 'test/quick/client/state.spec.ts';
+const WORKSPACE = 'test/deep/client/workspace.spec.ts';
 
 export const CLIENT_MUTANTS = [
   {
@@ -79,7 +79,7 @@ export const CLIENT_MUTANTS = [
     unit: 'safe-parents#opened',
     find: 'O_DIRECTORY | O_NOFOLLOW',
     replace: 'O_DIRECTORY | (O_NOFOLLOW & 0)',
-    tests: [['test/client/node-disk.spec.ts', 'are not followed as parents']],
+    tests: [['test/quick/client/node-disk.spec.ts', 'are not followed as parents']],
   },
   {
     name: 'large file put in place unverified',
@@ -87,7 +87,7 @@ export const CLIENT_MUTANTS = [
     unit: 'envelope-stream#opened',
     find: 'verify(decipher, held);',
     replace: 'if (held.length < tagBytes) verify(decipher, held);',
-    tests: [['test/client/streams.spec.ts', 'when it was altered anywhere']],
+    tests: [['test/quick/client/streams.spec.ts', 'when it was altered anywhere']],
   },
   {
     name: 'edit overwritten by a restore',
@@ -95,7 +95,7 @@ export const CLIENT_MUTANTS = [
     unit: 'Restoring.place',
     find: 'seen = await keepCopy(run, path, local);',
     replace: 'seen = local.stat;',
-    tests: [['test/client/restore.spec.ts', 'keeps what is there and was not synced']],
+    tests: [['test/quick/client/restore.spec.ts', 'keeps what is there and was not synced']],
   },
   {
     name: 'request repeated that may have been carried out',
@@ -103,7 +103,7 @@ export const CLIENT_MUTANTS = [
     unit: 'pauseBefore',
     find: '!(repeatable && mayPass)',
     replace: '!mayPass',
-    tests: [['test/client/http.spec.ts', 'no request that may have been carried out']],
+    tests: [['test/quick/client/http.spec.ts', 'no request that may have been carried out']],
   },
   {
     name: 'received content not hashed',
@@ -119,7 +119,7 @@ export const CLIENT_MUTANTS = [
     unit: 'BatchDownloads.fetchAll',
     find: 'if (!outcomes.has(one))',
     replace: 'if (!outcomes.has(one) && outcomes.size === 0)',
-    tests: [['test/invariants/folder-batches.spec.ts', 'a connection that breaks after']],
+    tests: [['test/deep/invariants/folder-batches.spec.ts', 'a connection that breaks after']],
   },
   {
     name: 'snapshot ends with the cursor of its last page',
@@ -135,6 +135,6 @@ export const CLIENT_MUTANTS = [
     unit: 'SyncedFolder.credentials',
     find: 'kept.service === this.settings.service',
     replace: "kept.service !== ''",
-    tests: [['test/client/cli-secrets.spec.ts', 'as a killed init leaves them']],
+    tests: [['test/deep/client/cli-secrets.spec.ts', 'as a killed init leaves them']],
   },
 ];

@@ -1,18 +1,18 @@
 // Faults in what is stored: uploads, the log and its cursors, versions, retention, blobs, migrations, backups, nodes.
 
-const FILES = 'test/api/files.spec.ts';
-const SYNC = 'test/api/sync.spec.ts';
-const VERSIONS = 'test/api/versions.spec.ts';
-const BATCHES = 'test/api/batches.spec.ts';
-const INTERLEAVINGS = 'test/invariants/interleavings.spec.ts';
-const GROUPS = 'test/invariants/group-commit.spec.ts';
-const TRANSACTIONS = 'test/invariants/transactions.spec.ts';
-const RETENTION = 'test/invariants/retention.spec.ts';
-const RULE = 'test/contract/retention-rule.spec.ts';
-const MIGRATIONS = 'test/invariants/migrations.spec.ts';
-const NODES = 'test/invariants/node-router.spec.ts';
-const SCHEDULED = 'test/process/scheduled-backup.spec.ts';
-const PLACES = 'test/process/backup-places.spec.ts';
+const FILES = 'test/deep/api/files.spec.ts';
+const SYNC = 'test/deep/api/sync.spec.ts';
+const VERSIONS = 'test/deep/api/versions.spec.ts';
+const BATCHES = 'test/quick/api/batches.spec.ts';
+const INTERLEAVINGS = 'test/quick/invariants/interleavings.spec.ts';
+const GROUPS = 'test/quick/invariants/group-commit.spec.ts';
+const TRANSACTIONS = 'test/quick/invariants/transactions.spec.ts';
+const RETENTION = 'test/quick/invariants/retention.spec.ts';
+const RULE = 'test/deep/contract/retention-rule.spec.ts';
+const MIGRATIONS = 'test/quick/invariants/migrations.spec.ts';
+const NODES = 'test/deep/invariants/node-router.spec.ts';
+const SCHEDULED = 'test/deep/process/scheduled-backup.spec.ts';
+const PLACES = 'test/deep/process/backup-places.spec.ts';
 
 export const DATA_MUTANTS = [
   {
@@ -23,7 +23,7 @@ export const DATA_MUTANTS = [
     replace: '',
     also: [{ unit: 'fileStatements.putTogether', find: ' FOR NO KEY UPDATE SKIP LOCKED', replace: '' }],
     faultIs500: true,
-    tests: [['test/invariants/write-races.spec.ts', 'concurrent uploads']],
+    tests: [['test/deep/invariants/write-races.spec.ts', 'concurrent uploads']],
   },
   {
     name: 'cursor of a pull read after its rows',
@@ -98,7 +98,7 @@ export const DATA_MUTANTS = [
     unit: 'BatchUploads.uploadGroups',
     find: 'this.write(batch, group, results))',
     replace: 'this.write(batch, group, results)).catch(() => undefined)',
-    tests: [['test/invariants/batch-races.spec.ts', 'ends it']],
+    tests: [['test/deep/invariants/batch-races.spec.ts', 'ends it']],
   },
   {
     name: 'upload acknowledged while it waits',
@@ -188,7 +188,7 @@ export const DATA_MUTANTS = [
     unit: 'projectionStatements.summary',
     find: 'AND cursor > $2 AND cursor <= $3',
     replace: 'AND cursor > $2 AND cursor < $3',
-    tests: [['test/invariants/projections.spec.ts']],
+    tests: [['test/deep/invariants/projections.spec.ts']],
   },
   {
     name: 'projection of two moments',
@@ -196,7 +196,7 @@ export const DATA_MUTANTS = [
     unit: 'Database.snapshot',
     find: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
     replace: 'BEGIN READ ONLY',
-    tests: [['test/invariants/projections-tearing.spec.ts', 'none of']],
+    tests: [['test/deep/invariants/projections-tearing.spec.ts', 'none of']],
   },
   {
     name: 'change announced before its commit',
@@ -213,7 +213,7 @@ export const DATA_MUTANTS = [
     unit: 'RoomReconciler.refresh',
     find: 'if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();',
     replace: '',
-    tests: [['test/invariants/realtime.spec.ts', 'that is committed while no event arrives']],
+    tests: [['test/deep/invariants/realtime.spec.ts', 'that is committed while no event arrives']],
   },
   {
     name: 'write accepted while the service is read-only',
@@ -221,7 +221,7 @@ export const DATA_MUTANTS = [
     unit: 'KillSwitchGuard.check',
     find: "if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');",
     replace: '',
-    tests: [['test/api/kill-switch.spec.ts', 'read-only']],
+    tests: [['test/quick/api/kill-switch.spec.ts', 'read-only']],
   },
   {
     name: 'version of exactly 24 hours thinned',
@@ -253,7 +253,7 @@ export const DATA_MUTANTS = [
     unit: 'LockedThinning.thin',
     find: 'await lockLog(tx, workspaceId);',
     replace: '',
-    tests: [['test/invariants/retention-races.spec.ts']],
+    tests: [['test/deep/invariants/retention-races.spec.ts']],
   },
   {
     name: 'checkpoint created without the lock of the log',
@@ -280,7 +280,7 @@ export const DATA_MUTANTS = [
     unit: 'Retention.runDue',
     find: 'now > furthest ? furthest : now',
     replace: 'now',
-    tests: [['test/invariants/retention-jobs.spec.ts', 'after a jump by a year']],
+    tests: [['test/deep/invariants/retention-jobs.spec.ts', 'after a jump by a year']],
   },
   {
     name: 'wrong clock believed at the start',
@@ -288,7 +288,7 @@ export const DATA_MUTANTS = [
     unit: 'TrustedTime.now',
     find: 'asOf < now ? asOf : now',
     replace: 'now',
-    tests: [['test/invariants/wrong-clock.spec.ts', 'ends and removes nothing at a start']],
+    tests: [['test/quick/invariants/wrong-clock.spec.ts', 'ends and removes nothing at a start']],
   },
   {
     name: 'row written before its bytes',
@@ -309,7 +309,7 @@ export const DATA_MUTANTS = [
     find: 'if (!(await this.markForDeletion(workspaceId, id, lease)) || !lease.holds()) return;',
     replace: '',
     faultIs500: true,
-    tests: [['test/invariants/database-faults.spec.ts', 'at COMMIT \\(.*\\): 503']],
+    tests: [['test/deep/invariants/database-faults.spec.ts', 'at COMMIT \\(.*\\): 503']],
   },
   {
     name: 'version not counted as a reference to its blob',
@@ -317,7 +317,7 @@ export const DATA_MUTANTS = [
     unit: 'TABLES_WITH_BLOBS',
     find: "['versions', 'assets']",
     replace: "['assets']",
-    tests: [['test/invariants/rows-check.spec.ts', 'are listed']],
+    tests: [['test/quick/invariants/rows-check.spec.ts', 'are listed']],
   },
   {
     name: 'blob swept without a look for references',
@@ -325,7 +325,7 @@ export const DATA_MUTANTS = [
     unit: 'sweepStatements.claim',
     find: 'WHERE ${OF_IDS} AND ${UNREFERENCED}',
     replace: 'WHERE ${OF_IDS}',
-    tests: [['test/invariants/blob-sweep.spec.ts', 'what is referred to is never swept']],
+    tests: [['test/quick/invariants/blob-sweep.spec.ts', 'what is referred to is never swept']],
   },
   {
     name: 'blob staged in a workspace that is being removed',
@@ -333,7 +333,7 @@ export const DATA_MUTANTS = [
     unit: 'blobStatements.stage',
     find: ' FOR KEY SHARE',
     replace: '',
-    tests: [['test/invariants/staged-meanwhile.spec.ts', 'lets no blob be staged']],
+    tests: [['test/quick/invariants/staged-meanwhile.spec.ts', 'lets no blob be staged']],
   },
   {
     name: 'foreign bytes deleted by a failed move',
@@ -341,7 +341,7 @@ export const DATA_MUTANTS = [
     unit: 'OrphanedCopies.giveUp',
     find: "written === 'nothing'",
     replace: "written === 'nothing' && !copy",
-    tests: [['test/invariants/blob-move.spec.ts', 'was restored from before a move']],
+    tests: [['test/deep/invariants/blob-move.spec.ts', 'was restored from before a move']],
   },
   {
     name: 'last copy of a blob swept',
@@ -349,7 +349,7 @@ export const DATA_MUTANTS = [
     unit: 'OrphanedCopies.isSpare',
     find: 'named === null',
     replace: 'named === null || size !== null',
-    tests: [['test/invariants/blob-doctor.spec.ts', 'never swept while']],
+    tests: [['test/deep/invariants/blob-doctor.spec.ts', 'never swept while']],
   },
   {
     name: 'hash of any length stored',
@@ -357,7 +357,7 @@ export const DATA_MUTANTS = [
     unit: 'Storage1764400000004.sql',
     find: 'length(sha256) = 64 AND ',
     replace: '',
-    tests: [['test/invariants/hex-columns.spec.ts', 'by the database itself']],
+    tests: [['test/quick/invariants/hex-columns.spec.ts', 'by the database itself']],
   },
   {
     name: 'reserve of the disk used up',
@@ -365,7 +365,7 @@ export const DATA_MUTANTS = [
     unit: 'FreeSpace.lookAgain',
     find: 'if (!this.hasRoom) throw this.refused();',
     replace: '',
-    tests: [['test/invariants/disk-reserve.spec.ts', 'takes no file, asset, note or checkpoint']],
+    tests: [['test/quick/invariants/disk-reserve.spec.ts', 'takes no file, asset, note or checkpoint']],
   },
   {
     name: 'pooler in transaction mode accepted',
@@ -373,7 +373,7 @@ export const DATA_MUTANTS = [
     unit: 'refuseTransactionPooler',
     find: "await other.query('BEGIN');",
     replace: 'break;',
-    tests: [['test/invariants/unusable-databases.spec.ts', 'server_round_robin|server_reset_query_always']],
+    tests: [['test/quick/invariants/unusable-databases.spec.ts', 'server_round_robin|server_reset_query_always']],
   },
   {
     name: 'copied data directory taken for the original',
@@ -381,7 +381,7 @@ export const DATA_MUTANTS = [
     unit: 'previous-run#isSameDirectory',
     find: 'path === cluster',
     replace: "path !== ''",
-    tests: [['test/process/embedded-postgres.spec.ts', 'when it is the copy of one in use']],
+    tests: [['test/deep/process/embedded-postgres.spec.ts', 'when it is the copy of one in use']],
   },
   {
     name: 'old database adopted in halves',
@@ -405,7 +405,7 @@ export const DATA_MUTANTS = [
     unit: 'refuseBesideInstances',
     find: 'if (await isOnNodes(rowsOf)) await refuseRunningService(rowsOf);',
     replace: '',
-    tests: [['test/invariants/lean-reads.spec.ts', 'are not begun beside an instance']],
+    tests: [['test/deep/invariants/lean-reads.spec.ts', 'are not begun beside an instance']],
   },
   {
     name: 'no gap after a restore of a backup',
@@ -413,7 +413,7 @@ export const DATA_MUTANTS = [
     unit: 'cursorGap',
     find: 'LEAST + A_MINUTE * minutes',
     replace: '0',
-    tests: [['test/process/backup.spec.ts', 'is restored into an empty database']],
+    tests: [['test/deep/process/backup.spec.ts', 'is restored into an empty database']],
   },
   {
     name: 'no gap after a failover',
@@ -421,7 +421,7 @@ export const DATA_MUTANTS = [
     unit: 'Failovers.handle',
     find: '[plan.gap]',
     replace: '[0]',
-    tests: [['test/process/failover.spec.ts', 'advances the heads|seen lost changes']],
+    tests: [['test/quick/process/failover.spec.ts', 'advances the heads|seen lost changes']],
   },
   {
     name: 'backup of nodes begun during a commit',
@@ -430,7 +430,7 @@ export const DATA_MUTANTS = [
     find: 'await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);',
     replace: '',
     tests: [
-      ['test/invariants/backup-snapshots.spec.ts', 'begins when no commit of several of them is under way'],
+      ['test/quick/invariants/backup-snapshots.spec.ts', 'begins when no commit of several of them is under way'],
     ],
   },
   {
@@ -464,7 +464,7 @@ export const DATA_MUTANTS = [
     find: 'await refuseWhenInUse(client);',
     replace: '',
     also: [{ unit: 'Restores.foresee', find: 'await refuseWhenInUse(this.database.pool);', replace: '' }],
-    tests: [['test/process/backup-older.spec.ts', 'does not touch a database in use']],
+    tests: [['test/deep/process/backup-older.spec.ts', 'does not touch a database in use']],
   },
   {
     name: 'bucket of another database taken over unasked',
@@ -472,7 +472,7 @@ export const DATA_MUTANTS = [
     unit: 'StoreAdoption.foreignId',
     find: 'if (id === undefined || mayAdopt) return id;',
     replace: 'return id;',
-    tests: [['test/process/restore-store.spec.ts', 'is refused without --adopt-store']],
+    tests: [['test/deep/process/restore-store.spec.ts', 'is refused without --adopt-store']],
   },
   {
     name: 'shard not looked for on its node',

@@ -9,7 +9,7 @@
 //   faultIs500   the fault shows as a 500. Else a 500 counts as a fault that could not run.
 //
 // `npm run mutants` plants one after the other in a copy of the tree, `npm run mutants -- --list` prints the table of them;
-// test/contract/mutants.spec.ts checks that each can be planted.
+// test/quick/contract/mutants.spec.ts checks that each can be planted.
 import { ACCESS_MUTANTS } from './access.mjs';
 import { CLIENT_MUTANTS } from './client.mjs';
 import { DATA_MUTANTS } from './data.mjs';

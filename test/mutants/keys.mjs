@@ -1,10 +1,10 @@
 // Faults in the keys of vaults: their cryptography, key slots, key sessions, and what a client does with a password.
 
-const CRYPTO = 'test/contract/key-slot-crypto.spec.ts';
-const SESSIONS = 'test/api/automation-key-slots.spec.ts';
-const SLOTS = 'test/api/key-slots.spec.ts';
-const VAULT = 'test/client/vault.spec.ts';
-const ROTATION = 'test/process/vault.spec.ts';
+const CRYPTO = 'test/deep/contract/key-slot-crypto.spec.ts';
+const SESSIONS = 'test/deep/api/automation-key-slots.spec.ts';
+const SLOTS = 'test/quick/api/key-slots.spec.ts';
+const VAULT = 'test/deep/client/vault.spec.ts';
+const ROTATION = 'test/deep/process/vault.spec.ts';
 
 export const KEY_MUTANTS = [
   {
@@ -52,7 +52,7 @@ export const KEY_MUTANTS = [
     unit: 'automation#LIVE',
     find: 'EXISTS (SELECT 1 FROM auth_sessions a WHERE a.id = s.session_id AND a.expires_at > $3)',
     replace: 's.session_id IS NOT NULL',
-    tests: [['test/api/what-ends-when.spec.ts', 'other sign-ins ended']],
+    tests: [['test/deep/api/what-ends-when.spec.ts', 'other sign-ins ended']],
   },
   {
     name: 'key slot written without proof',
@@ -84,7 +84,7 @@ export const KEY_MUTANTS = [
     unit: 'account-export#rowOf',
     find: 'encryptionSalt: workspace.encryptionSalt,',
     replace: 'encryptionSalt: workspace.encryptionSalt, verificationHash: workspace.verificationHash,',
-    tests: [['test/api/export.spec.ts', 'has no proof of knowledge']],
+    tests: [['test/deep/api/export.spec.ts', 'has no proof of knowledge']],
   },
   {
     name: 'key derived although the slots are hidden',

@@ -1,7 +1,7 @@
 // Faults in subscriptions, payment events and quotas.
 
-const EVENTS = 'test/invariants/webhook-order.spec.ts';
-const WEBHOOK = 'test/api/webhook.spec.ts';
+const EVENTS = 'test/deep/invariants/webhook-order.spec.ts';
+const WEBHOOK = 'test/deep/api/webhook.spec.ts';
 
 export const MONEY_MUTANTS = [
   {
@@ -59,7 +59,7 @@ export const MONEY_MUTANTS = [
     unit: 'payment-provider#ask',
     find: '(answer.ok || (answer.status >= 400 && Boolean(body.error)))',
     replace: 'answer.status > 0',
-    tests: [['test/api/account.spec.ts', 'does not keep the account alive']],
+    tests: [['test/quick/api/account.spec.ts', 'does not keep the account alive']],
   },
   {
     name: 'trial a moment too long',
@@ -67,7 +67,7 @@ export const MONEY_MUTANTS = [
     unit: 'hasRunOut',
     find: 'trial_end <=',
     replace: 'trial_end <',
-    tests: [['test/api/subscription.spec.ts']],
+    tests: [['test/quick/api/subscription.spec.ts']],
   },
   {
     name: 'subscription not required',
@@ -75,7 +75,7 @@ export const MONEY_MUTANTS = [
     unit: 'WorkspaceAccess.check',
     find: 'demands.subscription && !found?.isSubscriber',
     replace: 'demands.subscription && !found',
-    tests: [['test/api/checkpoints.spec.ts', 'needs a subscription to create']],
+    tests: [['test/deep/api/checkpoints.spec.ts', 'needs a subscription to create']],
   },
   {
     name: 'quota of each workspace alone',
@@ -83,7 +83,7 @@ export const MONEY_MUTANTS = [
     unit: 'files.queries#held',
     find: "heldByOwner(' AND o.id <> $1')",
     replace: '0',
-    tests: [['test/api/usage.spec.ts', 'whatever workspace it goes to']],
+    tests: [['test/quick/api/usage.spec.ts', 'whatever workspace it goes to']],
   },
   {
     name: 'uploads of a shared commit not counted together',
@@ -91,7 +91,7 @@ export const MONEY_MUTANTS = [
     unit: 'sql:put_documents_of_many',
     find: 'ELSIF p_held[w] + added_bytes[w] + u.size',
     replace: 'ELSIF p_held[w] + u.size',
-    tests: [['test/invariants/group-commit.spec.ts', 'as one by one']],
+    tests: [['test/quick/invariants/group-commit.spec.ts', 'as one by one']],
   },
   {
     name: 'quota of assets read before it is locked',
@@ -99,6 +99,6 @@ export const MONEY_MUTANTS = [
     unit: 'quotaStatements.reserve',
     find: 'used_bytes + $2 <= addon_bytes + $3',
     replace: '(SELECT a.used_bytes + $2 <= a.addon_bytes + $3 FROM storage_accounts a WHERE a.user_id = $1)',
-    tests: [['test/invariants/asset-races.spec.ts', 'uploads to a quota']],
+    tests: [['test/deep/invariants/asset-races.spec.ts', 'uploads to a quota']],
   },
 ];

@@ -1,7 +1,7 @@
 /**
  * The client's cryptography of key slots: the master key of a vault, encrypted under a password, a recovery key or a passkey.
  * Pure functions without I/O, to be copied together with vault-crypto.ts, key-slot-kdf.ts, argon2id.ts and recovery-key.ts. The
- * format is specified in docs/guide/encryption.md and pinned by test/contract/vectors/key-slots.json: changing one byte here
+ * format is specified in docs/guide/encryption.md and pinned by test/kit/vectors/key-slots.json: changing one byte here
  * locks users out of their vaults.
  */
 import {

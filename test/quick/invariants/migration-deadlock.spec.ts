@@ -1,0 +1,58 @@
+import pg from 'pg';
+import { DataSource, type QueryRunner } from 'typeorm';
+import { migrate } from '../../../src/platform/database/migrate.js';
+import { createDatabase, eventually, type TestDatabase } from '../../kit/index.js';
+
+let database: TestDatabase;
+let writer: pg.Client;
+beforeAll(async () => {
+  database = await createDatabase({ isEmpty: true });
+  writer = new pg.Client({ connectionString: database.url });
+  await writer.connect();
+});
+afterAll(async () => {
+  await writer.end();
+  await database.drop();
+});
+
+const WAITS = `SELECT 1 FROM pg_locks WHERE relation = 'first'::regclass AND NOT granted`;
+
+let attempts = 0;
+let written: Promise<unknown> | undefined;
+
+/** Meets a writer that has locked its second table and waits for its first one. The server ends who notices: the migration. */
+class Meeting1763600000001 {
+  readonly name = 'Meeting1763600000001';
+
+  async up(runner: QueryRunner): Promise<void> {
+    attempts++;
+    await runner.query(`SET LOCAL deadlock_timeout = '1ms'`);
+    await runner.query('LOCK TABLE first');
+    if (attempts === 1) {
+      written = writer.query('LOCK TABLE first; COMMIT');
+      await eventually(async () => expect(await database.query(WAITS)).toHaveLength(1));
+    }
+    await runner.query('LOCK TABLE second');
+    await runner.query('CREATE TABLE migrated (id integer)');
+  }
+
+  async down(): Promise<void> {
+    // Nothing calls it.
+  }
+}
+
+it('a migration that is ended for a deadlock with a write is done again', async () => {
+  await database.query('CREATE TABLE first (id integer); CREATE TABLE second (id integer)');
+  await writer.query(`SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE second`);
+  const source = new DataSource({ type: 'postgres', url: database.url, migrations: [Meeting1763600000001] });
+  await source.initialize();
+  try {
+    await migrate(source, []);
+  } finally {
+    await source.destroy();
+  }
+  await written;
+  expect(attempts).toBe(2);
+  expect(await database.query('SELECT name FROM migrations')).toEqual([{ name: 'Meeting1763600000001' }]);
+  expect(await database.query('SELECT id FROM migrated')).toEqual([]);
+});
