@@ -78,11 +78,31 @@ describe('CONTRIBUTING.md', () => {
     expect(excerpts.length).toBeGreaterThanOrEqual(7);
   });
 
-  it('runs test files that exist', () => {
-    const runs = [...contributing.matchAll(/^npm test -- ([^-#\n][^#\n]*?)(?: +#.*| -t .*)?$/gm)];
+  it.each([
+    ['quick', 'npm test'],
+    ['deep', 'npm run test:deep'],
+  ])('runs test files of the %s suite that exist', (suite, command) => {
+    const runs = [
+      ...contributing.matchAll(new RegExp(`^${command} -- ([^-#\\n][^#\\n]*?)(?: +#.*| -t .*)?$`, 'gm')),
+    ];
     const patterns = runs.flatMap(([, names = '']) => names.split(' '));
-    expect(patterns.length).toBeGreaterThan(10);
-    expect(patterns.filter((pattern) => !SPECS.some((spec) => spec.includes(pattern)))).toEqual([]);
+    expect(patterns.length).toBeGreaterThan(5);
+    const specs = SPECS.filter((spec) => spec.startsWith(`test/${suite}/`));
+    expect(patterns.filter((pattern) => !specs.some((spec) => spec.includes(pattern)))).toEqual([]);
+  });
+});
+
+describe('docs/internals/promises.md', () => {
+  const rows = rowsIn(read('docs/internals/promises.md')).filter(([promise]) => promise !== 'promise');
+  const specs = (cell: string): string[] =>
+    [...cell.matchAll(/`(?!expect)([\w/-]+)`/g)].map(([, name = '']) => name);
+
+  it.each(['quick', 'deep'])('names tests that exist in test/%s', (suite) => {
+    const named = rows.flatMap((row) => specs(row[suite === 'quick' ? 2 : 3] ?? ''));
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter((name) => !SPECS.some((spec) => spec.startsWith(`test/${suite}/${name}`)))).toEqual(
+      [],
+    );
   });
 });
 
@@ -96,10 +116,18 @@ describe('.nvmrc', () => {
 });
 
 describe('.github/workflows/ci.yml', () => {
+  const workflow = read('.github/workflows/ci.yml');
+
   it('runs .ci/run on the Node.js of .nvmrc', () => {
-    const workflow = read('.github/workflows/ci.yml');
-    expect(workflow).toContain('- run: .ci/run\n');
+    expect(workflow).toContain('- run: .ci/run ${{ matrix.job }}\n');
     expect(workflow).toContain(`image: node:${read('.nvmrc').trim()}-bookworm\n`);
+  });
+
+  it('runs lint, the quick suite, every folder of the deep one, and the storm', () => {
+    const [, jobs = ''] = /job: \[(.*)\]/.exec(workflow) ?? [];
+    const deep = readdirSync(join(ROOT, 'test', 'deep')).filter((name) => !name.includes('.'));
+    const words = jobs.split(/[ ,]+/).filter((word) => word !== 'deep');
+    expect(words.sort()).toEqual([...deep, 'lint', 'quick', 'storm'].sort());
   });
 });
 
