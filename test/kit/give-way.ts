@@ -4,4 +4,5 @@ import { getPriority, setPriority } from 'node:os';
 
 const BEHIND = 10;
 
-if (!expect.getState().testPath?.endsWith('/model.spec.ts')) setPriority(Math.max(getPriority(), BEHIND));
+if (!expect.getState().testPath?.endsWith('/model.rounds.spec.ts'))
+  setPriority(Math.max(getPriority(), BEHIND));

@@ -188,7 +188,7 @@ export const DATA_MUTANTS = [
     unit: 'projectionStatements.summary',
     find: 'AND cursor > $2 AND cursor <= $3',
     replace: 'AND cursor > $2 AND cursor < $3',
-    tests: [['test/deep/invariants/projections.spec.ts']],
+    tests: [['test/quick/invariants/projections.rounds.spec.ts']],
   },
   {
     name: 'projection of two moments',

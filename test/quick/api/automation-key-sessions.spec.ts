@@ -5,7 +5,14 @@ import { InFlightRequests } from '../../../src/platform/http/index.js';
 import { KillSwitch } from '../../../src/platform/kill-switch.js';
 import { automationPath, TestVault } from '../../kit/automation.js';
 import { sendRaw } from '../../kit/raw-http.js';
-import { begunRequest, eventually, sha256, startService, type TestService, TestUser } from '../../kit/index.js';
+import {
+  begunRequest,
+  eventually,
+  sha256,
+  startService,
+  type TestService,
+  TestUser,
+} from '../../kit/index.js';
 
 const PASSWORD = 'Ünïcode pass – 12 ﬁsh';
 const MINUTE = 60_000;

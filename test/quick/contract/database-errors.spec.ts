@@ -1,4 +1,8 @@
-import { isConnectionLost, isTransient, isUnanswered } from '../../../src/platform/database/database-errors.js';
+import {
+  isConnectionLost,
+  isTransient,
+  isUnanswered,
+} from '../../../src/platform/database/database-errors.js';
 
 const INTERNAL_ERROR = 'XX000';
 const errorWith = (message: string): Error => Object.assign(new Error(message), { code: INTERNAL_ERROR });

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Files, type ListedFile } from '../../../src/domain/files/index.js';
 import { Versions } from '../../../src/domain/files/versions.service.js';
 import { type Change, ChangeLogReader } from '../../../src/domain/sync/index.js';
-import { sha256, startService, type TestService, type TestUser, type TestWorkspace } from '../../kit/index.js';
+import {
+  sha256,
+  startService,
+  type TestService,
+  type TestUser,
+  type TestWorkspace,
+} from '../../kit/index.js';
 import { itemsOf } from '../../kit/pages.js';
 import { Random } from '../../kit/random.js';
 

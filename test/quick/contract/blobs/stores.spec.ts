@@ -2,7 +2,15 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { BlobMissing, type BlobStore } from '../../../../src/platform/storage/blob-store.js';
 import { describeWithTestServers } from '../../../kit/s3.js';
-import { chunksOf, diskUnderTest, listed, MIB, newKey, s3UnderTest, type StoreUnderTest } from '../../../kit/blob-stores.js';
+import {
+  chunksOf,
+  diskUnderTest,
+  listed,
+  MIB,
+  newKey,
+  s3UnderTest,
+  type StoreUnderTest,
+} from '../../../kit/blob-stores.js';
 
 const SOME_ID = '6d1c7f0a-3c52-4c55-9f0e-2f8a0d7c9b11';
 

@@ -11,8 +11,9 @@ import { Wire } from '../../kit/fuzz/wire.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { expectDenseLogs, scrub } from '../../kit/oracles.js';
 import { Random } from '../../kit/random.js';
+import { rounds } from '../../kit/rounds.js';
 
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 2000);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? rounds(400, 2000));
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 const LANES = 4;
 const MOST_REPORTED = 20;

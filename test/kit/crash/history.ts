@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { TestAssets } from '../../../kit/assets.js';
-import { replay } from '../../../kit/oracles.js';
-import { sha256, type TestUser, TestWorkspace } from '../../../kit/index.js';
+import { TestAssets } from '../assets.js';
+import { replay } from '../oracles.js';
+import { sha256, type TestUser, TestWorkspace } from '../index.js';
 
 /** One row of the change log. */
 export interface Change {

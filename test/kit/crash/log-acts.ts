@@ -1,6 +1,6 @@
 import type supertest from 'supertest';
-import { upload as item, uploadBatch } from '../../../kit/batches.js';
-import { sha256, type TestUser } from '../../../kit/index.js';
+import { upload as item, uploadBatch } from '../batches.js';
+import { sha256, type TestUser } from '../index.js';
 import type { Act } from './act.js';
 import type { Change, Sight, WorkspaceHistory } from './history.js';
 

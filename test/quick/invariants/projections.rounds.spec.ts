@@ -5,6 +5,7 @@ import { Versions } from '../../../src/domain/files/versions.service.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { itemsOf } from '../../kit/pages.js';
 import { Random } from '../../kit/random.js';
+import { rounds } from '../../kit/rounds.js';
 import {
   type LoggedChange,
   naiveManifest,
@@ -13,7 +14,7 @@ import {
   type VersionIds,
 } from '../../kit/naive-projections.js';
 
-const HISTORIES = 500;
+const HISTORIES = rounds(10, 80);
 const OPERATIONS = 60;
 const AT_ONCE = 8;
 const PATHS = ['a', 'b', 'c', 'd', 'e'];

@@ -1,5 +1,5 @@
 import type supertest from 'supertest';
-import type { TestUser } from '../../../kit/index.js';
+import type { TestUser } from '../index.js';
 import type { Sight, WorkspaceHistory } from './history.js';
 
 /** What a client wants done, and what it makes of an answer, or of none. */

@@ -2,22 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { adminReport } from '../../kit/admin.js';
 import { expectReplayLaw, scrub } from '../../kit/oracles.js';
 import { Random } from '../../kit/random.js';
-import { Report } from './crash/report.js';
-import { World } from './crash/world.js';
-import type { Tally } from './crash/writer.js';
+import { rounds } from '../../kit/rounds.js';
+import { Report } from '../../kit/crash/report.js';
+import { World } from '../../kit/crash/world.js';
+import type { Tally } from '../../kit/crash/writer.js';
 
 /** `npm run crash` sets these. */
 const ASKED_ROUNDS = process.env['CRASH_ROUNDS'];
-const ROUNDS = Number(ASKED_ROUNDS ?? 20);
+const ROUNDS = Number(ASKED_ROUNDS ?? rounds(2, 6));
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** For the suite long enough that everything stands still; time limits are reached by longer ones alone. */
 const STOP_SECONDS = Number(process.env['CRASH_STOP_SECONDS'] ?? 2);
 
-/** After a killed PostgreSQL is back: the promise, held to the median; on a slow machine, times of its own start instead. */
-const READY_WITHIN_MS = 5_000;
-const READY_WITHIN_STARTS = 5;
-const readyAfter: number[] = [];
-const startsOfPostgres: number[] = [];
 const PATIENCE_MS = ROUNDS * (180_000 + STOP_SECONDS * 1000);
 const HOUR_MS = 60 * 60_000;
 
@@ -85,8 +81,8 @@ const stopPostgres: Crash = {
 
 /** Stops take long and are less dangerous: one to four kills. */
 const CRASHES: readonly Crash[] = [
-  ...[killService, killPostgres, killBoth, killPostgres, stopService],
-  ...[killService, killPostgres, killBoth, killService, stopPostgres],
+  ...[killBoth, killPostgres, killService, stopService, stopPostgres],
+  ...[killService, killPostgres, killBoth, killPostgres, killService],
 ];
 
 async function round(crash: Crash): Promise<void> {
@@ -96,21 +92,14 @@ async function round(crash: Crash): Promise<void> {
     await crash.happen(soFar);
   });
   if (crash.kills.includes('postgres')) {
-    const since = performance.now();
     await world.postgres.start();
-    startsOfPostgres.push(performance.now() - since);
   }
   if (crash.kills.includes('service')) await world.restartService();
   const readyMs = await world.ready();
-  if (!crash.kills.includes('service')) readyAfter.push(readyMs);
   await world.logIn();
   const happened = await world.settle(tally);
   report.add(crash.name, tally, { happened, readyMs, ms: performance.now() - started });
 }
-
-/** 0 of none. */
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
   it('run on a PostgreSQL that waits for its disk', async () => {
@@ -129,8 +118,6 @@ describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
       }
       expect(report.acknowledged).toBeGreaterThan(ROUNDS * 10);
       expect(report.unheard).toBeGreaterThan(ROUNDS);
-      const within = Math.max(READY_WITHIN_MS, READY_WITHIN_STARTS * median(startsOfPostgres));
-      expect(median(readyAfter)).toBeLessThan(within);
     },
     PATIENCE_MS,
   );

@@ -2,10 +2,10 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { lockDataDirectory } from '../../../../src/platform/database/embedded/index.js';
-import type { Postmaster } from '../../../../src/platform/database/embedded/previous-run.js';
-import { endRun, startRun } from '../../../../src/platform/database/embedded/run.js';
-import { prepareServer, type Server } from '../../../../src/platform/database/embedded/server.js';
+import { lockDataDirectory } from '../../../src/platform/database/embedded/index.js';
+import type { Postmaster } from '../../../src/platform/database/embedded/previous-run.js';
+import { endRun, startRun } from '../../../src/platform/database/embedded/run.js';
+import { prepareServer, type Server } from '../../../src/platform/database/embedded/server.js';
 
 /** Where writes wait for a disk, so that a kill meets them as they do. */
 export const DISK = process.env.TEST_DISK ?? tmpdir();

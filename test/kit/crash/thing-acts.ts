@@ -1,6 +1,6 @@
 import type supertest from 'supertest';
-import { TestAssets } from '../../../kit/assets.js';
-import type { TestUser } from '../../../kit/index.js';
+import { TestAssets } from '../assets.js';
+import type { TestUser } from '../index.js';
 import type { Act } from './act.js';
 import type { Sight, TokenHistory, WorkspaceHistory } from './history.js';
 

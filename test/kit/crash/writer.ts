@@ -1,5 +1,5 @@
-import { type TestUser, sha256 } from '../../../kit/index.js';
-import { Random } from '../../../kit/random.js';
+import { type TestUser, sha256 } from '../index.js';
+import { Random } from '../random.js';
 import type { Act } from './act.js';
 import { bytesOf, type TokenHistory, type WorkspaceHistory } from './history.js';
 import * as log from './log-acts.js';
