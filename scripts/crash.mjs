@@ -1,4 +1,4 @@
-// `npm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`: runs the crash test (test/quick/invariants/crash.rounds.spec.ts) for
+// `npm run crash -- [--rounds N] [--seed N] [--stop-seconds N]`: runs the crash test (test/quick/invariants/crash.both.spec.ts) for
 // any number of rounds. Prints one line per round, and the totals of acknowledged, unknown and recovered changes.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -37,6 +37,10 @@ function node(args, env = {}) {
 const { rounds, seed, 'stop-seconds': stopSeconds } = settings();
 node([join(root, 'scripts', 'build-if-needed.mjs')]);
 node(
-  [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--maxWorkers=1', 'test/quick/invariants/crash.rounds.spec.ts'],
+  [
+    join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+    '--maxWorkers=1',
+    'test/quick/invariants/crash.both.spec.ts',
+  ],
   { CRASH_ROUNDS: rounds, CRASH_SEED: seed, CRASH_STOP_SECONDS: stopSeconds },
 );

@@ -26,7 +26,7 @@ const report = join(home, 'report.txt');
 const started = Date.now();
 console.log(`${requests} requests, seed ${seed}`);
 const jest = join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
-const child = spawn(process.execPath, [jest, '--maxWorkers=1', 'test/quick/contract/fuzz.rounds.spec.ts'], {
+const child = spawn(process.execPath, [jest, '--maxWorkers=1', 'test/quick/contract/fuzz.both.spec.ts'], {
   cwd: ROOT,
   env: {
     ...process.env,

@@ -34,7 +34,7 @@ const env = {
   ...(values['replay-path'] === undefined ? {} : { MODEL_REPLAY_PATH: values['replay-path'] }),
 };
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const spec = values.keys ? 'deep/invariants/vault-keys' : 'quick/invariants/model.rounds';
+const spec = values.keys ? 'deep/invariants/vault-keys' : 'quick/invariants/model.both';
 const args = [jest, `test/${spec}.spec.ts`, '--maxWorkers=1', '--reporters=default'];
 const test = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
 test.once('exit', (code) => (process.exitCode = code === 0 ? 0 : 1));

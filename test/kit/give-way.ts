@@ -4,5 +4,5 @@ import { getPriority, setPriority } from 'node:os';
 
 const BEHIND = 10;
 
-if (!expect.getState().testPath?.endsWith('/model.rounds.spec.ts'))
+if (!expect.getState().testPath?.endsWith('/model.both.spec.ts'))
   setPriority(Math.max(getPriority(), BEHIND));

@@ -14,7 +14,7 @@ const FIRST = [
 const placeOf = ({ path }) => {
   if (path.endsWith(`/${LAST}.spec.ts`)) return FIRST.length + 1;
   const place = FIRST.findIndex(
-    (name) => path.endsWith(`/${name}.spec.ts`) || path.endsWith(`/${name}.rounds.spec.ts`),
+    (name) => path.endsWith(`/${name}.spec.ts`) || path.endsWith(`/${name}.both.spec.ts`),
   );
   return place < 0 ? FIRST.length : place;
 };

@@ -1,3 +1,9 @@
-/** How often a test in a `*.rounds.spec.ts` tries: `npm test` runs it with a few rounds, `npm run test:deep` with many. */
-export const rounds = (quick: number, deep: number): number =>
-  process.env['TEST_SUITE'] === 'deep' ? deep : quick;
+// For the files `*.both.spec.ts`, which run in both suites.
+
+const isQuick = process.env['TEST_SUITE'] === 'quick';
+
+/** How often a test tries: a few times in `npm test`, many times in `npm run test:deep`. */
+export const rounds = (quick: number, deep: number): number => (isQuick ? quick : deep);
+
+/** A test that takes long: `npm test` skips it. */
+export const itDeep: typeof it = isQuick ? it.skip : it;

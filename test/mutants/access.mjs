@@ -1,10 +1,10 @@
 // Faults in who may do what, how often, and for how long.
 
-const TOKENS = 'test/deep/api/access-tokens.spec.ts';
+const TOKENS = 'test/quick/api/access-tokens.spec.ts';
 const WORKSPACES = 'test/quick/api/workspaces.spec.ts';
 const ACCESS = 'test/quick/api/workspace-access.spec.ts';
 const IDENTITY = 'test/deep/api/identity.spec.ts';
-const PASSWORDS = 'test/deep/api/passwords.spec.ts';
+const PASSWORDS = 'test/quick/api/passwords.both.spec.ts';
 const ORIGINS = 'test/deep/api/origins.spec.ts';
 const SUSPENSION = 'test/deep/api/suspension.spec.ts';
 const FACTORS = 'test/quick/api/second-factor.spec.ts';
@@ -99,7 +99,7 @@ export const ACCESS_MUTANTS = [
     unit: 'ScopeGuard.canActivate',
     find: 'isGranted(scopes, access.scopes)',
     replace: 'isGranted(scopes, access.scopes) || scopes.length > 0',
-    tests: [['test/deep/api/versions.spec.ts', 'needs documents:read to read']],
+    tests: [['test/quick/api/versions.both.spec.ts', 'needs documents:read to read']],
   },
   {
     name: 'bound token opens other workspaces',
@@ -300,7 +300,7 @@ export const ACCESS_MUTANTS = [
         replace: 'private windowStart = 0;\n  private own: number | undefined;',
       },
     ],
-    tests: [['test/deep/api/limits-and-headers.spec.ts', 'count one user together']],
+    tests: [['test/quick/api/limits-and-headers.both.spec.ts', 'count one user together']],
   },
   {
     name: 'port counted as part of the address',
@@ -309,7 +309,7 @@ export const ACCESS_MUTANTS = [
     find: 'canonical(isIPv4(beforePort) ? beforePort : bare)',
     replace: 'canonical(isIPv4(beforePort) ? beforePort : bare) ?? bare',
     also: [{ find: 'bracketed !== undefined', replace: 'bracketed === bare' }],
-    tests: [['test/deep/api/limits-and-headers.spec.ts', 'behind a trusted proxy']],
+    tests: [['test/quick/api/limits-and-headers.both.spec.ts', 'behind a trusted proxy']],
   },
   {
     name: 'account deleted during a sign-in answered with 500',
@@ -465,7 +465,7 @@ export const ACCESS_MUTANTS = [
     unit: 'redactUrl',
     find: 'CREDENTIAL.test(name)',
     replace: 'CREDENTIAL.test(name.slice(99))',
-    tests: [['test/quick/api/errors.spec.ts'], ['test/deep/api/realtime.spec.ts', 'leaves no token in the log']],
+    tests: [['test/quick/api/errors.spec.ts'], ['test/quick/api/realtime.both.spec.ts', 'leaves no token in the log']],
   },
   {
     name: 'workspaces counted without the lock',

@@ -1,14 +1,14 @@
 // Faults in what is stored: uploads, the log and its cursors, versions, retention, blobs, migrations, backups, nodes.
 
 const FILES = 'test/deep/api/files.spec.ts';
-const SYNC = 'test/deep/api/sync.spec.ts';
-const VERSIONS = 'test/deep/api/versions.spec.ts';
+const SYNC = 'test/quick/api/sync.spec.ts';
+const VERSIONS = 'test/quick/api/versions.both.spec.ts';
 const BATCHES = 'test/quick/api/batches.spec.ts';
 const INTERLEAVINGS = 'test/quick/invariants/interleavings.spec.ts';
 const GROUPS = 'test/quick/invariants/group-commit.spec.ts';
 const TRANSACTIONS = 'test/quick/invariants/transactions.spec.ts';
 const RETENTION = 'test/quick/invariants/retention.spec.ts';
-const RULE = 'test/deep/contract/retention-rule.spec.ts';
+const RULE = 'test/quick/contract/retention-rule.both.spec.ts';
 const MIGRATIONS = 'test/quick/invariants/migrations.spec.ts';
 const NODES = 'test/deep/invariants/node-router.spec.ts';
 const SCHEDULED = 'test/deep/process/scheduled-backup.spec.ts';
@@ -23,7 +23,7 @@ export const DATA_MUTANTS = [
     replace: '',
     also: [{ unit: 'fileStatements.putTogether', find: ' FOR NO KEY UPDATE SKIP LOCKED', replace: '' }],
     faultIs500: true,
-    tests: [['test/deep/invariants/write-races.spec.ts', 'concurrent uploads']],
+    tests: [['test/quick/invariants/write-races.spec.ts', 'concurrent uploads']],
   },
   {
     name: 'cursor of a pull read after its rows',
@@ -188,7 +188,7 @@ export const DATA_MUTANTS = [
     unit: 'projectionStatements.summary',
     find: 'AND cursor > $2 AND cursor <= $3',
     replace: 'AND cursor > $2 AND cursor < $3',
-    tests: [['test/quick/invariants/projections.rounds.spec.ts']],
+    tests: [['test/quick/invariants/projections.both.spec.ts']],
   },
   {
     name: 'projection of two moments',
@@ -196,7 +196,7 @@ export const DATA_MUTANTS = [
     unit: 'Database.snapshot',
     find: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
     replace: 'BEGIN READ ONLY',
-    tests: [['test/deep/invariants/projections-tearing.spec.ts', 'none of']],
+    tests: [['test/quick/invariants/projections-tearing.both.spec.ts', 'none of']],
   },
   {
     name: 'change announced before its commit',
@@ -213,7 +213,7 @@ export const DATA_MUTANTS = [
     unit: 'RoomReconciler.refresh',
     find: 'if (head.headCursor !== room.changes.cursor) await room.changes.catchUp();',
     replace: '',
-    tests: [['test/deep/invariants/realtime.spec.ts', 'that is committed while no event arrives']],
+    tests: [['test/quick/invariants/realtime.both.spec.ts', 'that is committed while no event arrives']],
   },
   {
     name: 'write accepted while the service is read-only',
@@ -280,7 +280,7 @@ export const DATA_MUTANTS = [
     unit: 'Retention.runDue',
     find: 'now > furthest ? furthest : now',
     replace: 'now',
-    tests: [['test/deep/invariants/retention-jobs.spec.ts', 'after a jump by a year']],
+    tests: [['test/quick/invariants/retention-jobs.both.spec.ts', 'after a jump by a year']],
   },
   {
     name: 'wrong clock believed at the start',
@@ -309,7 +309,7 @@ export const DATA_MUTANTS = [
     find: 'if (!(await this.markForDeletion(workspaceId, id, lease)) || !lease.holds()) return;',
     replace: '',
     faultIs500: true,
-    tests: [['test/deep/invariants/database-faults.spec.ts', 'at COMMIT \\(.*\\): 503']],
+    tests: [['test/quick/invariants/database-faults.both.spec.ts', 'at COMMIT \\(.*\\): 503']],
   },
   {
     name: 'version not counted as a reference to its blob',
@@ -341,7 +341,7 @@ export const DATA_MUTANTS = [
     unit: 'OrphanedCopies.giveUp',
     find: "written === 'nothing'",
     replace: "written === 'nothing' && !copy",
-    tests: [['test/deep/invariants/blob-move.spec.ts', 'was restored from before a move']],
+    tests: [['test/quick/invariants/blob-move.both.spec.ts', 'was restored from before a move']],
   },
   {
     name: 'last copy of a blob swept',

@@ -1,7 +1,7 @@
 // Faults in subscriptions, payment events and quotas.
 
-const EVENTS = 'test/deep/invariants/webhook-order.spec.ts';
-const WEBHOOK = 'test/deep/api/webhook.spec.ts';
+const EVENTS = 'test/quick/invariants/webhook-order.both.spec.ts';
+const WEBHOOK = 'test/quick/api/webhook.both.spec.ts';
 
 export const MONEY_MUTANTS = [
   {

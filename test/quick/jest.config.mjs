@@ -1,6 +1,8 @@
 // The suite of `npm test`.
 import all from '../../jest.config.mjs';
 
+process.env.TEST_SUITE = 'quick'; // for kit/rounds, in the workers too
+
 export default {
   ...all,
   rootDir: '../..',

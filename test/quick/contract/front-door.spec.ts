@@ -87,7 +87,7 @@ describe('CONTRIBUTING.md', () => {
     ];
     const patterns = runs.flatMap(([, names = '']) => names.split(' '));
     expect(patterns.length).toBeGreaterThan(5);
-    const specs = SPECS.filter((spec) => spec.startsWith(`test/${suite}/`));
+    const specs = SPECS.filter((spec) => spec.startsWith(`test/${suite}/`) || spec.endsWith('.both.spec.ts'));
     expect(patterns.filter((pattern) => !specs.some((spec) => spec.includes(pattern)))).toEqual([]);
   });
 });
@@ -103,8 +103,8 @@ describe('docs/internals/promises.md', () => {
     expect(
       named.filter(
         (name) =>
-          !SPECS.some((spec) =>
-            spec.startsWith(`test/${name.endsWith('.rounds') ? 'quick' : suite}/${name}`),
+          !SPECS.some(
+            (spec) => spec.startsWith(`test/${suite}/${name}`) || spec === `test/quick/${name}.both.spec.ts`,
           ),
       ),
     ).toEqual([]);

@@ -27,9 +27,10 @@ import {
 } from '../../kit/index.js';
 import { startProcess } from '../../kit/process.js';
 import { describeWithTestServers, startRedis, type TestRedis } from '../../kit/redis.js';
+import { itDeep, rounds } from '../../kit/rounds.js';
 
-const WRITES = 2_000;
-const CUTS = 10;
+const WRITES = rounds(200, 2_000);
+const CUTS = rounds(2, 10);
 
 let redis: TestRedis | undefined;
 let here: TestService;
@@ -246,7 +247,7 @@ describe('two instances on one PostgreSQL', () => {
       expect(reads).toHaveBeenCalledTimes(readsInAll);
     });
 
-    it('looks for changes during a long look when there are more than it keeps', async () => {
+    itDeep('looks for changes during a long look when there are more than it keeps', async () => {
       const goOn = await holdLook({ hasRead: true });
       for (let round = 0; round < 11; round++)
         await Promise.all(Array.from({ length: 100 }, (_, i) => putThere(`p${round}-${i}`)));
@@ -347,7 +348,7 @@ describe('two instances on one PostgreSQL', () => {
     expect(toldBy(far).map(({ encryptedPath }) => encryptedPath)).toEqual(['a', 'b']);
   });
 
-  it('devices of a killed instance are gone when its lease ends', async () => {
+  itDeep('devices of a killed instance are gone when its lease ends', async () => {
     const near = await join(here, 'near');
     const doomed = await startProcess({ DATA_DIR: here.dataDir, DATABASE_URL: here.database.url });
     const lost = await TestSocket.join(workspace.as(alice.at(doomed.url)), 'lost');
@@ -474,7 +475,7 @@ describeWithTestServers('two instances on one Redis', () => {
 
   tests(() => redis!.restart());
 
-  it('the released service speaks and listens through it', async () => {
+  itDeep('the released service speaks and listens through it', async () => {
     const env = { REDIS_URL: redis!.url };
     const listener = await startService({ env, beside: here });
     stopIntervals(listener); // it does not look by itself
@@ -495,7 +496,7 @@ describeWithTestServers('two instances on one Redis', () => {
     }
   });
 
-  it('count hits of a limit together, also while Redis is away', async () => {
+  itDeep('count hits of a limit together, also while Redis is away', async () => {
     const limits = { REDIS_URL: redis!.url, RATE_LIMIT_PER_MINUTE: '1200' };
     const one = await startService({ env: limits });
     const two = await startService({ env: limits, beside: one });

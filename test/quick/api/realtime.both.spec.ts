@@ -21,6 +21,7 @@ import {
   type TestUser,
   type TestWorkspace,
 } from '../../kit/index.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const MINUTE = 60_000;
 
@@ -248,7 +249,7 @@ describe('the upgrade', () => {
     expect(service.logged()).not.toContain('my-diary');
   });
 
-  it('allows a thousand sockets in a workspace, also when many come at once', async () => {
+  itDeep('allows a thousand sockets in a workspace, also when many come at once', async () => {
     const opened: WebSocket[] = [];
     const knock = (room = workspace): Promise<number> => {
       const { socket, answered } = knockAt(room);
@@ -322,24 +323,27 @@ describe('the upgrade', () => {
     await join('after');
   });
 
-  it('counts towards the rate limit of the user, and is logged with the address that the proxy saw', async () => {
-    const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '24', TRUST_PROXY: 'true' } });
-    limited.clock.stopAt(new Date('2027-01-01T00:00:00Z'));
-    const { id, token } = await limited.newcomer('eve');
-    expect(id).toBeDefined();
-    const statuses = [];
-    for (let i = 0; i < 26; i++) {
-      const path = `/api/v1/workspaces/01890000-0000-7000-8000-000000000000/ws?token=${token}`;
-      const header = 'X-Forwarded-For: 198.51.100.7, 203.0.113.9';
-      statuses.push((await upgrade(path, header, 'websocket', limited.url)).status);
-    }
-    expect(statuses.at(0)).toBe(404);
-    expect(statuses.at(-1)).toBe(429);
-    await eventually(() =>
-      expect(limited.logged()).toMatch(/"status":429,"ip":"203\.0\.113\.9","message":"upgrade"/),
-    );
-    await limited.close();
-  });
+  itDeep(
+    'counts towards the rate limit of the user, and is logged with the address that the proxy saw',
+    async () => {
+      const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '24', TRUST_PROXY: 'true' } });
+      limited.clock.stopAt(new Date('2027-01-01T00:00:00Z'));
+      const { id, token } = await limited.newcomer('eve');
+      expect(id).toBeDefined();
+      const statuses = [];
+      for (let i = 0; i < 26; i++) {
+        const path = `/api/v1/workspaces/01890000-0000-7000-8000-000000000000/ws?token=${token}`;
+        const header = 'X-Forwarded-For: 198.51.100.7, 203.0.113.9';
+        statuses.push((await upgrade(path, header, 'websocket', limited.url)).status);
+      }
+      expect(statuses.at(0)).toBe(404);
+      expect(statuses.at(-1)).toBe(429);
+      await eventually(() =>
+        expect(limited.logged()).toMatch(/"status":429,"ip":"203\.0\.113\.9","message":"upgrade"/),
+      );
+      await limited.close();
+    },
+  );
 });
 
 describe('hello', () => {
@@ -684,7 +688,7 @@ describe('presence', () => {
     const others = (): Promise<TestSocket[]> =>
       Promise.all(Array.from({ length: MANY }, (_, index) => join(`device-${index}`)));
 
-    it('is announced in turns when they come and go together, to each once and in order', async () => {
+    itDeep('is announced in turns when they come and go together, to each once and in order', async () => {
       const told = await listeners();
       const largest = mostSentInATurn();
       const gone = await others();
@@ -705,7 +709,7 @@ describe('presence', () => {
       expect(largest()).toBeLessThan((MANY * MANY) / 4);
     });
 
-    it('is counted by a second welcome as announced until then, also in the middle of it', async () => {
+    itDeep('is counted by a second welcome as announced until then, also in the middle of it', async () => {
       const told = await listeners();
       const gone = await others();
       const last = told.at(-1)!;

@@ -6,6 +6,7 @@ import { KillSwitch } from '../../../src/platform/kill-switch.js';
 import { Retention } from '../../../src/domain/retention/index.js';
 import { eventually, startService, type TestService } from '../../kit/index.js';
 import { writeLog, writeUser } from '../../kit/histories.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
@@ -213,7 +214,7 @@ describe('the night also', () => {
     expect(await query('SELECT FROM workspaces WHERE id = $1', [workspaceId])).toEqual([]);
   });
 
-  it('empties all that it can, however many are older and cannot be emptied', async () => {
+  itDeep('empties all that it can, however many are older and cannot be emptied', async () => {
     const owner = await writeUser(first.database.query);
     const write = `WITH w AS (
          INSERT INTO workspaces (id, user_id, name, created_at, updated_at, deleted_at)

@@ -11,6 +11,7 @@ import { ExpiredRows } from '../../../src/domain/retention/retention.service.js'
 import { NightlyJobs } from '../../../src/platform/jobs/index.js';
 import { BASE_URL, eventually, holdRow, startService, type TestService, TestUser } from '../../kit/index.js';
 import { waitPatiently } from '../../kit/patient-locks.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const PASSWORD = 'correct horse battery staple';
 const NEW_PASSWORD = 'another battery staple';
@@ -191,7 +192,7 @@ describe('a wrong password', () => {
 });
 
 describe('an outdated hash', () => {
-  it('is replaced by one of several sign-ins at once, and all of them succeed', async () => {
+  itDeep('is replaced by one of several sign-ins at once, and all of them succeed', async () => {
     for (let round = 0; round < 5; round++) {
       const old = await signUp(service, `renewed-at-once-${round}`);
       await makeOutdated(service, old);
@@ -476,29 +477,32 @@ describe('hashing', () => {
     expect(answers.filter((status) => status === 401)).toHaveLength(fitting - replaced);
   });
 
-  it('does not hold up tokens of sessions and the key set during sign-ins of 150 networks at once', async () => {
-    const costly = await startService({
-      env: { TRUST_PROXY: 'true' },
-      passwordCost: new PasswordCost({ ln: 15, r: 8, p: 1 }),
-    });
-    const { session } = await signUp(costly, 'refreshes');
-    let hashed = 0;
-    let refused = 0;
-    const signIns = Array.from({ length: 150 }, (_, n) =>
-      signIn(costly, `nobody-${n}@example.org`, 'not the password', `192.0.2.${n}`).then(({ status }) => {
-        if (status === 503) refused++;
-        else hashed++;
-      }),
-    );
-    await eventually(() => expect(hashed).toBeGreaterThan(0));
-    await withSession(costly, 'token', session).expect(200);
-    await supertest(costly.url).get('/api/auth/jwks').expect(200);
-    const hashedMeanwhile = hashed;
-    await Promise.all(signIns);
-    expect(refused).toBeGreaterThanOrEqual(30); // 90 and more on a machine at rest
-    expect(hashedMeanwhile).toBeLessThan(hashed);
-    await costly.close();
-  });
+  itDeep(
+    'does not hold up tokens of sessions and the key set during sign-ins of 150 networks at once',
+    async () => {
+      const costly = await startService({
+        env: { TRUST_PROXY: 'true' },
+        passwordCost: new PasswordCost({ ln: 15, r: 8, p: 1 }),
+      });
+      const { session } = await signUp(costly, 'refreshes');
+      let hashed = 0;
+      let refused = 0;
+      const signIns = Array.from({ length: 150 }, (_, n) =>
+        signIn(costly, `nobody-${n}@example.org`, 'not the password', `192.0.2.${n}`).then(({ status }) => {
+          if (status === 503) refused++;
+          else hashed++;
+        }),
+      );
+      await eventually(() => expect(hashed).toBeGreaterThan(0));
+      await withSession(costly, 'token', session).expect(200);
+      await supertest(costly.url).get('/api/auth/jwks').expect(200);
+      const hashedMeanwhile = hashed;
+      await Promise.all(signIns);
+      expect(refused).toBeGreaterThanOrEqual(30); // 90 and more on a machine at rest
+      expect(hashedMeanwhile).toBeLessThan(hashed);
+      await costly.close();
+    },
+  );
 });
 
 describe('limits of sign-ins', () => {
@@ -572,14 +576,14 @@ describe('limits of sign-ins', () => {
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(10);
   });
 
-  it('count only wrong passwords: right ones and malformed requests use nothing up', async () => {
+  itDeep('count only wrong passwords: right ones and malformed requests use nothing up', async () => {
     const { email } = await signUp(limited, 'rightly', stranger());
     for (let n = 0; n < 25; n++) await signIn(limited, email, PASSWORD, stranger()).expect(200);
     for (let n = 0; n < 25; n++) await signIn(limited, email, 'x'.repeat(129), stranger()).expect(400);
     expect(await guess(email, 21)).toEqual([...WRONG, 429]);
   });
 
-  it('count wrong passwords of a change, by which other users cannot lock out the owner', async () => {
+  itDeep('count wrong passwords of a change, by which other users cannot lock out the owner', async () => {
     const home = stranger();
     const { email, session } = await signUp(limited, 'changing', home);
     expect(await guess(email, 20)).toEqual(WRONG);
@@ -620,7 +624,7 @@ describe('limits of sign-ins', () => {
     expect(await known()).toEqual([]);
   });
 
-  it('remember the last 50 networks of a user', async () => {
+  itDeep('remember the last 50 networks of a user', async () => {
     const { id, email } = await signUp(limited, 'traveller', stranger());
     for (let n = 0; n < 60; n++) {
       limited.clock.advance(1);

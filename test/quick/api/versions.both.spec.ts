@@ -12,6 +12,7 @@ import {
 } from '../../kit/index.js';
 import { expectDenseLogs, expectReplayLaw, scrub } from '../../kit/oracles.js';
 import { type RawAnswer, sendRaw } from '../../kit/raw-http.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -617,44 +618,47 @@ describe('restores at once', () => {
     return [here, here.as(here.user.at(second.url))];
   }
 
-  it('mint exactly 100 versions and 100 change rows for 100 of one version on two instances', async () => {
-    for (const content of [Buffer.from('inline'), randomBytes(100_000)]) {
-      const [here, there] = await workspaces();
-      await here.put('YQ', content).expect(201);
-      await here.put('YQ', 'newer').expect(200);
-      const before = await footprint(first, here.id);
-      const id = await idOf(here, 'YQ');
+  itDeep(
+    'mint exactly 100 versions and 100 change rows for 100 of one version on two instances',
+    async () => {
+      for (const content of [Buffer.from('inline'), randomBytes(100_000)]) {
+        const [here, there] = await workspaces();
+        await here.put('YQ', content).expect(201);
+        await here.put('YQ', 'newer').expect(200);
+        const before = await footprint(first, here.id);
+        const id = await idOf(here, 'YQ');
 
-      const answers = await Promise.all(
-        Array.from({ length: 100 }, (_, i) => (i % 2 ? here : there).restore('YQ', id, `device-${i}`)),
-      );
-      expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200));
-      const minted = Array.from({ length: 100 }, (_, i) => i + 3);
-      expect(answers.map(({ body }) => body.version as number).sort((a, b) => a - b)).toEqual(minted);
-      expect(await footprint(first, here.id)).toEqual({
-        ...before,
-        versions: before.versions + 100,
-        changes: before.changes + 100,
-      });
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, (_, i) => (i % 2 ? here : there).restore('YQ', id, `device-${i}`)),
+        );
+        expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200));
+        const minted = Array.from({ length: 100 }, (_, i) => i + 3);
+        expect(answers.map(({ body }) => body.version as number).sort((a, b) => a - b)).toEqual(minted);
+        expect(await footprint(first, here.id)).toEqual({
+          ...before,
+          versions: before.versions + 100,
+          changes: before.changes + 100,
+        });
 
-      const versions = await there.versions('YQ');
-      expect(versions.map(({ version }) => version)).toEqual([1, 2, ...minted].reverse());
-      expect(new Set(versions.map((version) => version.device_id)).size).toBe(101); // laptop's two, and each once
-      for (const version of versions) {
-        const { body, headers } = await there.version('YQ', version.id).expect(200);
-        expect(sha256(body as Buffer)).toBe(version.content_hash);
-        expect(headers.etag).toBe(`"${version.content_hash}"`);
+        const versions = await there.versions('YQ');
+        expect(versions.map(({ version }) => version)).toEqual([1, 2, ...minted].reverse());
+        expect(new Set(versions.map((version) => version.device_id)).size).toBe(101); // laptop's two, and each once
+        for (const version of versions) {
+          const { body, headers } = await there.version('YQ', version.id).expect(200);
+          expect(sha256(body as Buffer)).toBe(version.content_hash);
+          expect(headers.etag).toBe(`"${version.content_hash}"`);
+        }
+        const log = await here.log();
+        expect(log.map(({ version }) => version)).toEqual([1, 2, ...minted]);
+        expect(log.slice(2).every(({ contentHash }) => contentHash === sha256(content))).toBe(true);
+        await expectReplayLaw(there);
       }
-      const log = await here.log();
-      expect(log.map(({ version }) => version)).toEqual([1, 2, ...minted]);
-      expect(log.slice(2).every(({ contentHash }) => contentHash === sha256(content))).toBe(true);
-      await expectReplayLaw(there);
-    }
-    await expectDenseLogs(first.database);
-    await scrub(first.database, first.dataDir);
-  });
+      await expectDenseLogs(first.database);
+      await scrub(first.database, first.dataDir);
+    },
+  );
 
-  it('end in a serial order beside uploads and deletions', async () => {
+  itDeep('end in a serial order beside uploads and deletions', async () => {
     for (let round = 0; round < 5; round++) {
       const [here, there] = await workspaces();
       await here.put('YQ', 'first').expect(201);

@@ -16,6 +16,7 @@ import { createDatabase, type TestDatabase } from '../../kit/index.js';
 import { MovableClock } from '../../kit/movable-clock.js';
 import { ADMIN, runProcess } from '../../kit/process.js';
 import { Random } from '../../kit/random.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
@@ -158,7 +159,7 @@ describe('the statement does what the rule says', () => {
     expect(thinned).toBe(goneBy(versions, now).size);
   });
 
-  it('on 3,000 histories of any kind, whether they were thinned before or not', async () => {
+  itDeep('on 3,000 histories of any kind, whether they were thinned before or not', async () => {
     for (const [index, now] of TIMES.entries()) {
       const all: WrittenVersion[] = [];
       for (let i = 0; i < 15; i++) {
@@ -176,7 +177,7 @@ describe('the statement does what the rule says', () => {
     }
   });
 
-  it.each(['America/St_Johns', 'Pacific/Kiritimati'])(
+  itDeep.each(['America/St_Johns', 'Pacific/Kiritimati'])(
     'in a process that lives in %s, with a database that does',
     async (zone) => {
       await database.query(`ALTER DATABASE ${database.name} SET timezone = '${zone}'`);

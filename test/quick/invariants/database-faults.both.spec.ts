@@ -19,6 +19,7 @@ import {
 } from '../../kit/index.js';
 import { type Operation, OPERATIONS } from '../../kit/operations.js';
 import { expectDenseLogs, scrub } from '../../kit/oracles.js';
+import { itDeep } from '../../kit/rounds.js';
 
 /** As shipped. */
 const POOL = 10;
@@ -140,7 +141,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     await expectWholePool(linked);
   });
 
-  it('ends any statement of the operations as done or 503, and a retry converges', async () => {
+  itDeep('ends any statement of the operations as done or 503, and a retry converges', async () => {
     const { link, service } = linked;
     const met = new Set<string>();
     const meet = async (prepare: (typeof OPERATIONS)[number], fault?: DatabaseFault, where?: string) => {
@@ -222,7 +223,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     },
   );
 
-  it('ends a sign-in with 503 or a session, never a refusal', async () => {
+  itDeep('ends a sign-in with 503 or a session, never a refusal', async () => {
     const { link, service } = linked;
     jest.spyOn(console, 'error').mockReturnValue(); // the identity handler's library prints some faults there too
     const person = { email: 'fay@example.org', password: 'a long enough password', name: 'Fay' };
@@ -275,11 +276,15 @@ describe('a connection to PostgreSQL that falls silent', () => {
   });
   afterAll(() => Promise.all(linked.map(({ close }) => close())));
 
-  it('ends a COMMIT with 503 within half a minute, wholly there or absent, and a retry converges', () =>
-    stories.commits);
+  itDeep(
+    'ends a COMMIT with 503 within half a minute, wholly there or absent, and a retry converges',
+    () => stories.commits,
+  );
 
-  it('ends all requests with 503 within half a minute; readiness reports it, and pool, bus and jobs recover by themselves', () =>
-    stories.all);
+  itDeep(
+    'ends all requests with 503 within half a minute; readiness reports it, and pool, bus and jobs recover by themselves',
+    () => stories.all,
+  );
 });
 
 async function silentCommits(linked: Linked): Promise<void> {

@@ -3,11 +3,17 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeFirst, encode } from 'cborg';
-import { deriveVaultKeys, type HttpOptions, Session, type VaultKeys } from '../../../client/src/core/index.js';
+import {
+  deriveVaultKeys,
+  type HttpOptions,
+  Session,
+  type VaultKeys,
+} from '../../../client/src/core/index.js';
 import { compare } from '../../../examples/demo/mirror.js';
 import { AlteringProxy, type Answered } from '../../kit/altering-proxy.js';
 import { around, FolderDevice } from '../../kit/folder-device.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const NOTES = 20;
 const UP = /^POST .*\/files\/batch-upload$/;
@@ -106,7 +112,7 @@ function itemsIn(sequence: Buffer): Item[] {
 const sequenceOf = (items: readonly unknown[]): Buffer => Buffer.concat(items.map((item) => encode(item)));
 
 describe('a first sync of 2,000 notes', () => {
-  it('takes at most eight batches up and eight down, and no request for a single note', async () => {
+  itDeep('takes at most eight batches up and eight down, and no request for a single note', async () => {
     await uploadedNotes(2_000);
     expect(proxy.count(ALONE_UP)).toBe(0);
     expect(proxy.count(UP)).toBeLessThanOrEqual(8);
@@ -213,7 +219,7 @@ describe('answers of batches that refuse', () => {
     await expectAlike();
   });
 
-  it('with 500 are followed by single requests', async () => {
+  itDeep('with 500 are followed by single requests', async () => {
     proxy.set((asked, forward) =>
       /batch/.test(asked.path) ? Promise.resolve(answer(500, '{"error":"a fault"}')) : forward(),
     );
@@ -258,7 +264,7 @@ describe('a device that is killed before or after any step', () => {
     }
   }
 
-  it('uploads nothing twice and loses nothing', async () => {
+  itDeep('uploads nothing twice and loses nothing', async () => {
     await writeNotes(FEW);
     let cursor = 0;
     const steps = await killAtEachStep('laptop', async () => {
@@ -271,7 +277,7 @@ describe('a device that is killed before or after any step', () => {
     expect(proxy.count(ALONE_UP)).toBe(0);
   });
 
-  it('downloads everything', async () => {
+  itDeep('downloads everything', async () => {
     await uploadedNotes(FEW);
     const steps = await killAtEachStep('phone', async () => {
       await expectAlike();

@@ -9,6 +9,7 @@ import {
   WEBHOOK_SECRET,
 } from '../../kit/payment-provider.js';
 import { Random } from '../../kit/random.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const DAY_MS = 24 * 60 * 60_000;
@@ -107,7 +108,7 @@ async function inOrderOfTime(seconds: number[], of = life): Promise<object> {
 }
 
 describe('created, updated twice, deleted and payment_failed, each delivered one to three times', () => {
-  it('end in the same state in all 120 orders', async () => {
+  itDeep('end in the same state in all 120 orders', async () => {
     const random = new Random(SEED);
     const seconds = [1, 2, 3, 4, 5];
     const expected = await inOrderOfTime(seconds);
@@ -120,7 +121,7 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
     }
   });
 
-  it('end in the same state whichever of them happened last', async () => {
+  itDeep('end in the same state whichever of them happened last', async () => {
     const random = new Random(SEED + 1);
     const statuses = { lasting: new Set<unknown>(), ended: new Set<unknown>() };
     for (let round = 0; round < 24; round++) {
@@ -162,7 +163,7 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
     }
   });
 
-  it('end in the state of the second of two successive subscriptions', async () => {
+  itDeep('end in the state of the second of two successive subscriptions', async () => {
     const random = new Random(SEED + 3);
     for (let round = 0; round < 20; round++) {
       const first = await buyer();
@@ -191,7 +192,7 @@ describe('created, updated twice, deleted and payment_failed, each delivered one
 describe('a deleted subscription', () => {
   const deletion = { plan: 'team', status: 'cancelled', current_period_end: at(950) };
 
-  it('is the same in all 120 orders of events of one second', async () => {
+  itDeep('is the same in all 120 orders of events of one second', async () => {
     const random = new Random(SEED + 10);
     const seconds = [3, 3, 3, 3, 3];
     const expected = await inOrderOfTime(seconds);
@@ -204,7 +205,7 @@ describe('a deleted subscription', () => {
     }
   });
 
-  it('does not come back by events with a later time, in any order', async () => {
+  itDeep('does not come back by events with a later time, in any order', async () => {
     const random = new Random(SEED + 11);
     const seconds = [1, 5, 6, 7, 3];
     const expected = await inOrderOfTime(seconds);
@@ -217,7 +218,7 @@ describe('a deleted subscription', () => {
     }
   });
 
-  it('does not come back after a final deletion or one without effect', async () => {
+  itDeep('does not come back after a final deletion or one without effect', async () => {
     const random = new Random(SEED + 12);
     for (const age of [0, 91 * DAY_MS, 200 * DAY_MS]) {
       one.clock.stopAt(NOW);

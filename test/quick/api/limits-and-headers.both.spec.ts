@@ -20,6 +20,7 @@ import {
 } from '../../kit/index.js';
 import { MovableClock } from '../../kit/movable-clock.js';
 import { type RawAnswer, sendRaw } from '../../kit/raw-http.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const PASSWORD = 'correct horse battery staple';
 const ME = '/api/v1/auth/me';
@@ -115,7 +116,7 @@ describe('the general limit', () => {
     expectTooMany(await alice.get(ME));
   });
 
-  it('counts transfers of single files apart, fifty times as many', async () => {
+  itDeep('counts transfers of single files apart, fifty times as many', async () => {
     const missing = `/api/v1/workspaces/${randomUUID()}/files/AAAA`;
     const transfer = (n: number): supertest.Test =>
       n % 2 ? alice.get(missing) : alice.get(`${missing}/versions/${randomUUID()}`);
@@ -306,7 +307,7 @@ describe('two instances', () => {
     expect(await hits(LIMIT, `user:${alice.id}`, LIMIT, [two])).toBeGreaterThanOrEqual(LIMIT - 100);
   });
 
-  it('leave each other the rest of a small limit as well', async () => {
+  itDeep('leave each other the rest of a small limit as well', async () => {
     const env = { RATE_LIMIT_PER_MINUTE: '40' };
     const [small, other] = [
       await startService({ env, beside: one }),
@@ -454,7 +455,7 @@ describe('ten tries a minute for an address', () => {
 });
 
 describe('RATE_LIMIT_PER_MINUTE=0', () => {
-  it('switches every limit off, including the tight ones', async () => {
+  itDeep('switches every limit off, including the tight ones', async () => {
     const service = await startService();
     try {
       service.clock.stopAt(new Date('2026-05-01T10:00:00Z'));
@@ -812,7 +813,7 @@ describe('the start in production', () => {
     expect(warnings.join()).not.toContain('the key itself, of 32 characters or more');
   });
 
-  it('warns of all of them together, and of nothing when the settings are in order', async () => {
+  itDeep('warns of all of them together, and of nothing when the settings are in order', async () => {
     const all = {
       RATE_LIMIT_PER_MINUTE: '0',
       DEV_LOGIN_KEY: 'the key itself, of 32 characters or more',

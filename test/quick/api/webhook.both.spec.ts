@@ -21,6 +21,7 @@ import {
 } from '../../kit/payment-provider.js';
 import { holdTimers } from '../../kit/held-timers.js';
 import { answerOf, earlyAnswer, headOf, openSocket, received } from '../../kit/raw-http.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const DAY_MS = 24 * 60 * 60_000;
@@ -192,7 +193,7 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
 });
 
 describe('without a signing secret', () => {
-  it('unsigned events are accepted in development and in tests', async () => {
+  itDeep('unsigned events are accepted in development and in tests', async () => {
     for (const NODE_ENV of ['development', 'test']) {
       const open = await startService({ beside: service, env: { NODE_ENV } });
       const { alice, subscription } = await buyer(`unsigned-${NODE_ENV}`);
@@ -203,7 +204,7 @@ describe('without a signing secret', () => {
     }
   });
 
-  it('production accepts nothing: 503, and no row changed', async () => {
+  itDeep('production accepts nothing: 503, and no row changed', async () => {
     const AUTH_SECRET = randomUUID() + randomUUID();
     const { subscription } = await buyer('closed');
     const body = JSON.stringify(subscription.created(NOW));
@@ -413,7 +414,7 @@ describe('the body of an event', () => {
     expect(await statusOf(alice)).toBe('active');
   });
 
-  it('never causes a 5xx, whatever its parts are', async () => {
+  itDeep('never causes a 5xx, whatever its parts are', async () => {
     const { subscription } = await buyer('fuzz');
     const values = [
       null,
@@ -834,7 +835,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('are never refused for their number', async () => {
+  itDeep('are never refused for their number', async () => {
     const busy = await startService({ beside: service, env: { ...env, RATE_LIMIT_PER_MINUTE: '3' } });
     const event = eventOf('ping', NOW, {});
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(busy.url, event, NOW)));
@@ -881,7 +882,7 @@ describe('a fault of the database', () => {
 });
 
 describe('a change of status', () => {
-  it('reaches the 402 gate of every instance with the next request', async () => {
+  itDeep('reaches the 402 gate of every instance with the next request', async () => {
     const beside = await startService({ beside: service, env });
     const { alice, subscription } = await buyer('gate');
     const there = alice.at(beside.url);

@@ -2,11 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type supertest from 'supertest';
 import type { Manifest, Summary } from '../../../src/domain/checkpoints/projections.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { type ListedCheckpoint, startService, type TestService, type TestWorkspace } from '../../kit/index.js';
+import {
+  type ListedCheckpoint,
+  startService,
+  type TestService,
+  type TestWorkspace,
+} from '../../kit/index.js';
+import { rounds } from '../../kit/rounds.js';
 
 const WRITERS = 8;
 const READERS = 4;
-const READS = 400;
+const READS = rounds(40, 400);
 /** Without the snapshot about one read in twenty tears. */
 const READS_TO_NOTICE = 4_000;
 

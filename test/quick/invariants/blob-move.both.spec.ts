@@ -9,6 +9,7 @@ import { FaultProxy } from '../../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { describeWithTestServers, startS3 } from '../../kit/s3.js';
 import { TestBucket } from '../../kit/stored-blobs.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -97,33 +98,36 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       () => false,
     );
 
-  it('takes large files from the disk to S3 and back; they stay readable, and the old bytes go after an hour', async () => {
-    const held = await workspace();
-    expect(await locations(held)).toEqual({ disk: 3, inline: 4 });
-    await expectAllReadable(held);
-    const keys = await keysOf(held);
+  itDeep(
+    'takes large files from the disk to S3 and back; they stay readable, and the old bytes go after an hour',
+    async () => {
+      const held = await workspace();
+      expect(await locations(held)).toEqual({ disk: 3, inline: 4 });
+      await expectAllReadable(held);
+      const keys = await keysOf(held);
 
-    expect(await move('s3')).toEqual({ moved: 3, skipped: 0, failed: 0 });
-    expect(await locations(held)).toEqual({ inline: 4, s3: 3 });
-    await expectAllReadable(held);
-    for (const key of keys) expect(await isOnDisk(key)).toBe(true);
-    await sweepIn(59 * MINUTE);
-    for (const key of keys) expect(await isOnDisk(key)).toBe(true);
-    // The key is in use where the old bytes still are: it is for the next run.
-    expect(await move('disk')).toEqual({ moved: 0, skipped: 3, failed: 0 });
+      expect(await move('s3')).toEqual({ moved: 3, skipped: 0, failed: 0 });
+      expect(await locations(held)).toEqual({ inline: 4, s3: 3 });
+      await expectAllReadable(held);
+      for (const key of keys) expect(await isOnDisk(key)).toBe(true);
+      await sweepIn(59 * MINUTE);
+      for (const key of keys) expect(await isOnDisk(key)).toBe(true);
+      // The key is in use where the old bytes still are: it is for the next run.
+      expect(await move('disk')).toEqual({ moved: 0, skipped: 3, failed: 0 });
 
-    await sweepIn(61 * MINUTE);
-    for (const key of keys) expect(await isOnDisk(key)).toBe(false);
-    await expectAllReadable(held);
-    expect(await move('disk')).toEqual({ moved: 3, skipped: 0, failed: 0 });
-    await sweepIn(61 * MINUTE);
-    expect(await bucket.keys()).toEqual([]);
-    expect(await leftovers()).toBe(0);
-    await expectAllReadable(held);
-    expect(await move('disk')).toEqual({ moved: 0, skipped: 0, failed: 0 });
-  });
+      await sweepIn(61 * MINUTE);
+      for (const key of keys) expect(await isOnDisk(key)).toBe(false);
+      await expectAllReadable(held);
+      expect(await move('disk')).toEqual({ moved: 3, skipped: 0, failed: 0 });
+      await sweepIn(61 * MINUTE);
+      expect(await bucket.keys()).toEqual([]);
+      expect(await leftovers()).toBe(0);
+      await expectAllReadable(held);
+      expect(await move('disk')).toEqual({ moved: 0, skipped: 0, failed: 0 });
+    },
+  );
 
-  it('takes small files into the rows, and large ones out of them', async () => {
+  itDeep('takes small files into the rows, and large ones out of them', async () => {
     const held = await workspace();
     const configuration = service.app.get(Configuration);
     const { inlineBlobBytes } = configuration;
@@ -146,7 +150,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(0);
   });
 
-  it('moves each blob once when two run at once', async () => {
+  itDeep('moves each blob once when two run at once', async () => {
     const held = await workspace(Array.from({ length: 30 }, () => 70_000));
     const [one, two] = await Promise.all([move('s3'), move('s3')]);
     expect(one.moved + two.moved).toBe(30);
@@ -191,7 +195,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(201);
   });
 
-  it('does not adopt a copy that the sweeper has taken meanwhile', async () => {
+  itDeep('does not adopt a copy that the sweeper has taken meanwhile', async () => {
     const held = await workspace([70_000]);
     const s3 = await store('s3');
     const put = s3.put.bind(s3);
@@ -218,7 +222,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await bucket.keys()).toEqual([]);
   });
 
-  it('leaves a blob that is deleted while it is copied where it was', async () => {
+  itDeep('leaves a blob that is deleted while it is copied where it was', async () => {
     const held = await workspace([70_000]);
     const [key] = await keysOf(held);
     const s3 = await store('s3');
@@ -274,7 +278,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    it('does not overwrite whole bytes with damaged ones of the disk', async () => {
+    itDeep('does not overwrite whole bytes with damaged ones of the disk', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const bytes = await bucket.bytes(key!);
@@ -328,7 +332,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       };
     }
 
-    it('removes nothing any more after a move has brought the bytes back', async () => {
+    itDeep('removes nothing any more after a move has brought the bytes back', async () => {
       await standStill('s3', 'sizeOf', async () => {
         await sweepOfTwo();
         expect(await two.app.get(BlobMover).moveAll('disk')).toMatchObject({ moved: 1 });
@@ -338,7 +342,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    it('does not release a later claim of another sweeper', async () => {
+    itDeep('does not release a later claim of another sweeper', async () => {
       const disk = await two.app.get(BlobStores).at('disk');
       const remove = disk.delete.bind(disk);
       let release = (): void => undefined;
@@ -362,7 +366,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    it('does not remove a copy that was announced since', async () => {
+    itDeep('does not remove a copy that was announced since', async () => {
       const [key] = await keysOf(held);
       const [workspaceId = '', id = ''] = key!.split('/');
       await standStill('disk', 'delete', async () => {

@@ -19,7 +19,13 @@ import {
   TestSocket,
   type TestWorkspace,
 } from '../../kit/index.js';
-import { type Browser, PUBLIC_ADDRESS, startPushService, type TestPushService } from '../../kit/push-service.js';
+import {
+  type Browser,
+  PUBLIC_ADDRESS,
+  startPushService,
+  type TestPushService,
+} from '../../kit/push-service.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const VAPID = generateVapidKeys();
 const ENV = {
@@ -234,7 +240,7 @@ describe('the recipients of a push', () => {
     expect(phone.requests).toBe(0);
   });
 
-  it('exclude a device with a live socket, whichever instance it is connected to', async () => {
+  itDeep('exclude a device with a live socket, whichever instance it is connected to', async () => {
     const workspace = await newWorkspace();
     const other = await startService({ env: ENV, beside: service, outbound: pushService.outbound() });
     const there = workspace.as(workspace.user.at(other.url));
@@ -427,7 +433,7 @@ describe('several instances', () => {
     }
   });
 
-  it('take over a push that one could not send before its shutdown', async () => {
+  itDeep('take over a push that one could not send before its shutdown', async () => {
     const base = await startService();
     const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     const workspace = await newWorkspace(base);
@@ -445,7 +451,7 @@ describe('several instances', () => {
     await base.close();
   });
 
-  it('take over changes that were uploaded while one was shut down', async () => {
+  itDeep('take over changes that were uploaded while one was shut down', async () => {
     const base = await startService();
     const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     const workspace = await newWorkspace(base);
@@ -462,7 +468,7 @@ describe('several instances', () => {
     await base.close();
   });
 
-  it('take over changes that one had only heard of', async () => {
+  itDeep('take over changes that one had only heard of', async () => {
     const base = await startService();
     const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     const workspace = await newWorkspace(base);
@@ -614,7 +620,7 @@ describe('a push service that is away', () => {
   });
   afterAll(() => hasty.close());
 
-  it('fails no write, and no push to other services', async () => {
+  itDeep('fails no write, and no push to other services', async () => {
     const workspace = await newWorkspace(hasty);
     const hanging = await subscribe(workspace, 'hanging');
     hanging.respond = silent;
@@ -663,7 +669,7 @@ describe('many pushes at once', () => {
     }
   }
 
-  it('are sent 32 at a time; the others follow as soon as there is room', async () => {
+  itDeep('are sent 32 at a time; the others follow as soon as there is room', async () => {
     const workspaces: TestWorkspace[] = [];
     for (let i = 0; i < 10; i++) workspaces.push(await newWorkspace());
     for (const workspace of workspaces) await subscribeHolding(workspace, 4);
@@ -677,7 +683,7 @@ describe('many pushes at once', () => {
     expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
   });
 
-  it('are sent four at a time for one owner, in all workspaces, and delay nobody else', async () => {
+  itDeep('are sent four at a time for one owner, in all workspaces, and delay nobody else', async () => {
     const workspace = await newWorkspace();
     const other = await workspace.user.workspace();
     for (const one of [workspace, other]) await subscribeHolding(one, 20);
@@ -805,7 +811,7 @@ describe('where a push may go', () => {
       expect(browser.requests).toBe(0);
     });
 
-    it('is verified also in a process that is told to verify none', async () => {
+    itDeep('is verified also in a process that is told to verify none', async () => {
       const browser = pushService.browser();
       const script = `
         import { Outbound } from ${JSON.stringify(COMPILED_OUTBOUND)};
@@ -843,7 +849,7 @@ describe('endpoints and keys', () => {
 });
 
 describe('without VAPID keys', () => {
-  it('nothing is recorded and nothing is sent', async () => {
+  itDeep('nothing is recorded and nothing is sent', async () => {
     const off = await startService({ beside: service, outbound: pushService.outbound() });
     try {
       const workspace = await newWorkspace();

@@ -5,6 +5,7 @@ import supertest from 'supertest';
 import { InFlightRequests } from '../../../src/platform/http/index.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { headOf, openSocket, received } from '../../kit/raw-http.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const MIB = 1024 * 1024;
 /** Of one connection. */
@@ -86,7 +87,7 @@ describe('requests that come on one connection before it has read the answers', 
     },
   );
 
-  it('are answered in their order, a thousand of them, however they are cut into packets', async () => {
+  itDeep('are answered in their order, a thousand of them, however they are cut into packets', async () => {
     const kinds: [string, number][] = [
       ['GET /health HTTP/1.1\r\nHost: x\r\n\r\n', 200],
       ['GET /none HTTP/1.1\r\nHost: x\r\n\r\n', 404],
@@ -128,19 +129,22 @@ describe('requests that come on one connection before it has read the answers', 
     await once(socket, 'close');
   });
 
-  it('take no slot of others when their answers are ready, and are cut off when there are too many', async () => {
-    const bob = await service.user('bob');
-    const sockets = Array.from({ length: 130 }, () =>
-      unread('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200)),
-    );
-    await eventually(() => expect(inFlight.count).toBe(sockets.length * MOST_UNANSWERED));
-    expect(inFlight.count).toBeGreaterThan(MOST_UNDER_WAY);
-    await bob.get('/api/v1/workspaces').expect(200);
+  itDeep(
+    'take no slot of others when their answers are ready, and are cut off when there are too many',
+    async () => {
+      const bob = await service.user('bob');
+      const sockets = Array.from({ length: 130 }, () =>
+        unread('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200)),
+      );
+      await eventually(() => expect(inFlight.count).toBe(sockets.length * MOST_UNANSWERED));
+      expect(inFlight.count).toBeGreaterThan(MOST_UNDER_WAY);
+      await bob.get('/api/v1/workspaces').expect(200);
 
-    expect(inFlight.cutUnread(256 * MIB)).toBe(0);
-    expect(inFlight.cutUnread(64 * MIB)).toBeGreaterThan(0);
-    for (const socket of sockets) socket.destroy();
-  });
+      expect(inFlight.cutUnread(256 * MIB)).toBe(0);
+      expect(inFlight.cutUnread(64 * MIB)).toBeGreaterThan(0);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 });
 
 describe('connections of one address', () => {

@@ -13,6 +13,7 @@ import { changedTables, checksums } from '../../kit/checksums.js';
 import { ROOT } from '../../kit/deployment.js';
 import { startService, type TestService, type TestUser } from '../../kit/index.js';
 import { ADMIN, environment, startProcess } from '../../kit/process.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const DAY = 24 * 60 * 60_000;
 
@@ -189,22 +190,26 @@ describe('admin', () => {
     expect(stderr).toMatch(/^Usage: admin /);
   });
 
-  it('exits 0, 1 or 2; with --json it prints one object, and messages for people go to stderr', async () => {
-    const ended = await Promise.all([
-      admin(beside(), 'kill-switch', 'off', '--json'),
-      admin(beside(), '--json', 'subscription', 'show', 'nobody@example.org'),
-      admin(beside(), 'jobs', '--json', '--limit', 'all'),
-    ]);
-    ended.push(await adminEnded(beside(), 'retention', 'run', '--help'));
-    const sentence = 'there is no account for nobody@example.org';
-    const usage = "option '--limit <number>' argument 'all' is invalid. It must be a number from 1 to 9999.";
-    expect(ended).toEqual([
-      { code: 0, stdout: '{"mode":"off"}\n', stderr: '' },
-      { code: 1, stdout: `{"error":"${sentence}"}\n`, stderr: `${sentence}\n` },
-      { code: 2, stdout: `${JSON.stringify({ error: usage })}\n`, stderr: `error: ${usage}\n` },
-      { code: 0, stdout: expect.stringMatching(/--now[^]*--dry-run[^]*--json/), stderr: '' },
-    ]);
-  });
+  itDeep(
+    'exits 0, 1 or 2; with --json it prints one object, and messages for people go to stderr',
+    async () => {
+      const ended = await Promise.all([
+        admin(beside(), 'kill-switch', 'off', '--json'),
+        admin(beside(), '--json', 'subscription', 'show', 'nobody@example.org'),
+        admin(beside(), 'jobs', '--json', '--limit', 'all'),
+      ]);
+      ended.push(await adminEnded(beside(), 'retention', 'run', '--help'));
+      const sentence = 'there is no account for nobody@example.org';
+      const usage =
+        "option '--limit <number>' argument 'all' is invalid. It must be a number from 1 to 9999.";
+      expect(ended).toEqual([
+        { code: 0, stdout: '{"mode":"off"}\n', stderr: '' },
+        { code: 1, stdout: `{"error":"${sentence}"}\n`, stderr: `${sentence}\n` },
+        { code: 2, stdout: `${JSON.stringify({ error: usage })}\n`, stderr: `error: ${usage}\n` },
+        { code: 0, stdout: expect.stringMatching(/--now[^]*--dry-run[^]*--json/), stderr: '' },
+      ]);
+    },
+  );
 });
 
 describe('admin, with the embedded database', () => {
@@ -214,26 +219,29 @@ describe('admin, with the embedded database', () => {
   });
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-  it('works beside the service and without one; a start that fails ends, and its database with it', async () => {
-    const env = { DATA_DIR: dataDir };
-    const running = await startProcess(env);
-    const told = await admin(env, '--json', 'kill-switch', 'read-only');
-    expect(told).toEqual({ code: 0, stdout: '{"mode":"read-only"}\n', stderr: '' });
-    await running.end('SIGTERM');
+  itDeep(
+    'works beside the service and without one; a start that fails ends, and its database with it',
+    async () => {
+      const env = { DATA_DIR: dataDir };
+      const running = await startProcess(env);
+      const told = await admin(env, '--json', 'kill-switch', 'read-only');
+      expect(told).toEqual({ code: 0, stdout: '{"mode":"read-only"}\n', stderr: '' });
+      await running.end('SIGTERM');
 
-    const [blobs, elsewhere] = [join(dataDir, 'blobs'), join(dataDir, 'elsewhere')];
-    await rename(blobs, elsewhere);
-    await writeFile(blobs, '');
-    const failed = await admin(env, '--json', 'jobs');
-    expect(failed).toMatchObject({
-      code: 1,
-      stdout: expect.stringMatching(/^\{"error":".* is a file .*"\}\n$/),
-    });
-    await rm(blobs);
-    await rename(elsewhere, blobs);
+      const [blobs, elsewhere] = [join(dataDir, 'blobs'), join(dataDir, 'elsewhere')];
+      await rename(blobs, elsewhere);
+      await writeFile(blobs, '');
+      const failed = await admin(env, '--json', 'jobs');
+      expect(failed).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/^\{"error":".* is a file .*"\}\n$/),
+      });
+      await rm(blobs);
+      await rename(elsewhere, blobs);
 
-    const alone = await admin(env, '--json', 'kill-switch', 'off', '--dry-run');
-    const foreseen = '{"dryRun":true,"mode":"off","now":"read-only"}\n';
-    expect(alone).toEqual({ code: 0, stdout: foreseen, stderr: '' });
-  });
+      const alone = await admin(env, '--json', 'kill-switch', 'off', '--dry-run');
+      const foreseen = '{"dryRun":true,"mode":"off","now":"read-only"}\n';
+      expect(alone).toEqual({ code: 0, stdout: foreseen, stderr: '' });
+    },
+  );
 });
