@@ -31,7 +31,7 @@ import { QUOTA_EXCEEDED } from '../files/index.js';
 import { AssetDownload } from './asset-download.js';
 import { AssetUploads } from './asset-uploads.js';
 import { Assets, type ListedAsset } from './assets.service.js';
-import { type StoragePlan, StorageQuota, type StorageUsage } from './storage-quota.js';
+import { StorageQuota, type StorageUsage } from './storage-quota.js';
 import {
   ASSET_TOKEN,
   ASSET_TOKEN_RULE,
@@ -42,51 +42,28 @@ import {
   UploadBodies,
 } from './upload-body.js';
 
-interface AssetWire {
-  encryptedFilename: string;
-  /** The size of the envelope. */
-  sizeBytes: number;
-  /** Epoch milliseconds. */
-  uploadedAt: number;
-}
+/** `sizeBytes` is the size of the envelope, `uploadedAt` in epoch milliseconds. */
+const assetWire = ({ token, size, uploadedAt }: ListedAsset) => ({
+  encryptedFilename: token,
+  sizeBytes: size,
+  uploadedAt: uploadedAt.getTime(),
+});
 
-export interface StorageUsageWire {
-  usedBytes: number;
-  quotaBytes: number;
-  plan: StoragePlan;
-  addonBytes: number;
-  locked: boolean;
-}
-
-export interface DeletedAssetWire {
-  token: string;
-  deleted: boolean;
-}
-
-export function assetWire({ token, size, uploadedAt }: ListedAsset): AssetWire {
-  return { encryptedFilename: token, sizeBytes: size, uploadedAt: uploadedAt.getTime() };
-}
-
-export function storageUsageWire(usage: StorageUsage): StorageUsageWire {
-  const { usedBytes, quotaBytes, plan, addonBytes, locked } = usage;
-  return { usedBytes, quotaBytes, plan, addonBytes, locked };
-}
-
-/** In the order of the request. */
-export function deletedAssetsWire(tokens: string[], deleted: Set<string>): DeletedAssetWire[] {
-  return tokens.map((token) => ({ token, deleted: deleted.has(token) }));
+interface DeletedAsset {
+  readonly token: string;
+  readonly deleted: boolean;
 }
 
 const TOKEN = matching(ASSET_TOKEN);
 
 const ASSET = named(
   'Asset',
-  objectOf<AssetWire>({ encryptedFilename: TOKEN, sizeBytes: COUNT, uploadedAt: COUNT }),
+  objectOf<ReturnType<typeof assetWire>>({ encryptedFilename: TOKEN, sizeBytes: COUNT, uploadedAt: COUNT }),
 );
 
 export const STORAGE_USAGE = named(
   'AssetUsage',
-  objectOf<StorageUsageWire>({
+  objectOf<StorageUsage>({
     usedBytes: COUNT,
     quotaBytes: COUNT,
     plan: oneOf('free', 'pro'),
@@ -95,8 +72,8 @@ export const STORAGE_USAGE = named(
   }),
 );
 
-const DELETED = objectOf<{ results: unknown }>({
-  results: arrayOf(named('DeletedAsset', objectOf<DeletedAssetWire>({ token: TOKEN, deleted: BOOLEAN }))),
+const DELETED = objectOf({
+  results: arrayOf(named('DeletedAsset', objectOf<DeletedAsset>({ token: TOKEN, deleted: BOOLEAN }))),
 });
 
 const OF_ASSET = { token: { description: 'The encrypted file name.', schema: TOKEN } } as const;
@@ -228,8 +205,8 @@ export class AssetsController {
   @Get('usage')
   @Scopes('assets:read')
   @NamedWorkspace()
-  async usage(@CurrentPrincipal() owner: Principal): Promise<StorageUsageWire> {
-    return storageUsageWire(await this.quota.usage(owner.userId));
+  usage(@CurrentPrincipal() owner: Principal): Promise<StorageUsage> {
+    return this.quota.usage(owner.userId);
   }
 
   @Transfer()
@@ -293,8 +270,9 @@ export class AssetsController {
   async deleteBatch(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @JsonBody() { tokens }: DeleteAssetsRequest,
-  ): Promise<{ results: DeletedAssetWire[] }> {
-    return { results: deletedAssetsWire(tokens, await this.assets.delete(workspace.id, tokens)) };
+  ): Promise<{ results: DeletedAsset[] }> {
+    const deleted = await this.assets.delete(workspace.id, tokens);
+    return { results: tokens.map((token) => ({ token, deleted: deleted.has(token) })) };
   }
 
   /** The service has no access to the user's file system; clients that have it offer the same route. */

@@ -10,7 +10,7 @@ import { Assets } from './assets.service.js';
 import { QuotaCheck, StorageAccount, StorageQuota } from './storage-quota.js';
 import { UploadBodies } from './upload-body.js';
 
-export { STORAGE_USAGE, storageUsageWire, type StorageUsageWire } from './assets.controller.js';
+export { STORAGE_USAGE } from './assets.controller.js';
 export { StorageQuota, type StorageUsage } from './storage-quota.js';
 
 @Module({

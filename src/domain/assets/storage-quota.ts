@@ -59,7 +59,7 @@ export class StorageQuota {
   async usage(userId: string): Promise<StorageUsage> {
     const plan = await this.plan(userId);
     const { usedBytes, addonBytes, locked } = (await this.accounts.findOneBy({ userId })) ?? EMPTY;
-    return { usedBytes, addonBytes, locked, plan, quotaBytes: this.bytesOf(plan) + addonBytes };
+    return { usedBytes, quotaBytes: this.bytesOf(plan) + addonBytes, plan, addonBytes, locked };
   }
 
   /** The allowance of the plan, without the add-on. Call it before a transaction, because it uses a connection of its own. */

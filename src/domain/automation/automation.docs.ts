@@ -11,7 +11,6 @@ import {
   STRING,
   UUID,
 } from '../../platform/api-docs/index.js';
-import type { VaultMetadata } from './notes.service.js';
 import { KDF } from './vault-crypto.js';
 
 export const TAG = 'Automation';
@@ -37,6 +36,15 @@ export const OF_NOTE = {
   },
 } as const;
 
+/** The data from which a client derives the keys with the password; the salts are null before encryption is set up. */
+export interface VaultMetadata {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly encryptionSalt: string | null;
+  readonly verificationSalt: string | null;
+  readonly kdf: typeof KDF;
+}
+
 const METADATA = objectOf<VaultMetadata>({
   workspaceId: UUID,
   name: STRING,
@@ -50,7 +58,7 @@ const METADATA = objectOf<VaultMetadata>({
   }),
 });
 
-const SESSION = objectOf<Record<'keySession' | 'expiresAt', string>>({
+const SESSION = objectOf({
   keySession: { type: 'string', pattern: '^ks_[A-Za-z0-9_-]{43}$' },
   expiresAt: INSTANT,
 });

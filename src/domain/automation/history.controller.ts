@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Injectable, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
@@ -17,84 +17,29 @@ import {
   UUID,
 } from '../../platform/api-docs/index.js';
 import { BadRequest, fromRequest, JsonBody, sendJsonList } from '../../platform/http/index.js';
-import { type Restored, type Version, type VersionContent, Versions } from '../files/index.js';
+import { type Version, type VersionContent, Versions } from '../files/index.js';
 import { KEY_SESSION, NO_SESSION, OF_NOTE, TAG, WRITING } from './automation.docs.js';
-import { Contents, type OpenedContent, plaintextSize, type Vault } from './contents.js';
+import { Contents, plaintextSize, type Vault } from './contents.js';
 import { CurrentVault, NeedsKeySession } from './key-sessions.controller.js';
 import { sendNote } from './note-answer.js';
 import { NotePath, WritingDevice } from './notes.service.js';
 import { encryptPath } from './vault-crypto.js';
 
-/** The version history of a note, including deleted notes. */
-@Injectable()
-export class NoteHistory {
-  constructor(
-    private readonly versions: Versions,
-    private readonly contents: Contents,
-  ) {}
-
-  /** Lists versions newest first, page by page. @throws NotFound for an unknown path */
-  list({ workspaceId, keys }: Vault, path: string): AsyncGenerator<Version[], void> {
-    return this.versions.list(workspaceId, encryptPath(keys, path));
-  }
-
-  /** @throws NotFound for a version that does not belong to this path, and whatever reading a note throws */
-  async read(
-    vault: Vault,
-    path: string,
-    versionId: string,
-  ): Promise<{ version: VersionContent } & OpenedContent> {
-    const encryptedPath = encryptPath(vault.keys, path);
-    const version = await this.versions.content(vault.workspaceId, encryptedPath, versionId);
-    return { version, ...(await this.contents.open(vault, encryptedPath, version)) };
-  }
-
-  /** Makes an old version the newest by adding exactly one version; a deleted note becomes live again. @throws NotFound */
-  restore(
-    { workspaceId, keys }: Vault,
-    path: string,
-    versionId: string,
-    deviceId: string,
-  ): Promise<Restored> {
-    return this.versions.restore(workspaceId, encryptPath(keys, path), versionId, deviceId);
-  }
-}
-
-interface NoteVersionWire {
-  versionId: string;
-  version: number;
-  /** Bytes of plaintext. */
-  size: number;
-  contentHash: string;
-  deviceId: string | null;
-  createdAt: string;
-  changeCursor: number | null;
-}
-
-interface NoteVersionContentWire {
-  path: string;
-  content: '';
-  version: number;
-  contentHash: string;
-  createdAt: string;
-}
-
-function noteVersionWire(version: Version): NoteVersionWire {
+function noteVersionWire(version: Version) {
   return {
     versionId: version.id,
     version: version.version,
     size: plaintextSize(version.encryptedSize),
     contentHash: version.contentHash,
     deviceId: version.deviceId,
-    createdAt: version.createdAt.toISOString(),
+    createdAt: version.createdAt,
     changeCursor: version.changeCursor,
   };
 }
 
 /** With a placeholder for the content. */
-function noteVersionContentWire(path: string, version: VersionContent): NoteVersionContentWire {
-  const { contentHash, createdAt } = version;
-  return { path, content: '', version: version.version, contentHash, createdAt: createdAt.toISOString() };
+function noteVersionContentWire(path: string, { version, contentHash, createdAt }: VersionContent) {
+  return { path, content: '' as const, version, contentHash, createdAt };
 }
 
 class RestoreNoteRequest {
@@ -111,7 +56,7 @@ const VersionQuery = fromRequest(({ query }) => {
 
 const VERSION = named(
   'NoteVersion',
-  objectOf<NoteVersionWire>({
+  objectOf<ReturnType<typeof noteVersionWire>>({
     versionId: UUID,
     version: ORDINAL,
     size: COUNT,
@@ -124,7 +69,7 @@ const VERSION = named(
 
 const VERSION_CONTENT = named(
   'NoteVersionContent',
-  objectOf<NoteVersionContentWire>({
+  objectOf<ReturnType<typeof noteVersionContentWire>>({
     path: STRING,
     content: STRING,
     version: ORDINAL,
@@ -144,7 +89,7 @@ const HISTORY_DOCS = {
       query: { version: { description: 'The id of a version.', schema: UUID } },
       answers: {
         200: json('the versions, newest first; with `version`, only that version', {
-          anyOf: [objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) }), VERSION_CONTENT],
+          anyOf: [objectOf({ versions: arrayOf(VERSION) }), VERSION_CONTENT],
         }),
         400: 'the path or a query parameter is invalid',
         ...NO_SESSION,
@@ -158,14 +103,7 @@ const HISTORY_DOCS = {
       path: OF_NOTE,
       headers: WRITING,
       answers: {
-        200: json(
-          'the new version',
-          objectOf<Record<'path' | 'version' | 'contentHash', unknown>>({
-            path: STRING,
-            version: ORDINAL,
-            contentHash: SHA256_HEX,
-          }),
-        ),
+        200: json('the new version', objectOf({ path: STRING, version: ORDINAL, contentHash: SHA256_HEX })),
         ...NO_SESSION,
         404: 'the note has no such version',
       },
@@ -179,7 +117,10 @@ const HISTORY_DOCS = {
 @RequiresSubscription()
 @NeedsKeySession()
 export class HistoryController {
-  constructor(private readonly history: NoteHistory) {}
+  constructor(
+    private readonly versions: Versions,
+    private readonly contents: Contents,
+  ) {}
 
   @Get('history/*')
   @Scopes('documents:read')
@@ -190,25 +131,29 @@ export class HistoryController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    const { workspaceId, keys } = vault;
+    const encryptedPath = encryptPath(keys, path);
     if (versionId === undefined) {
       const form = { before: '{"versions":[', after: ']}', wire: noteVersionWire };
-      await sendJsonList(request, reply, this.history.list(vault, path), form);
+      await sendJsonList(request, reply, this.versions.list(workspaceId, encryptedPath), form);
       return;
     }
-    const opened = await this.history.read(vault, path, versionId);
-    sendNote(reply, noteVersionContentWire(path, opened.version), opened);
+    const version = await this.versions.content(workspaceId, encryptedPath, versionId);
+    const opened = await this.contents.open(vault, encryptedPath, version);
+    sendNote(reply, noteVersionContentWire(path, version), opened);
   }
 
   @Post('restore/*')
   @HttpCode(200)
   @Scopes('documents:write')
   async restore(
-    @CurrentVault() vault: Vault,
+    @CurrentVault() { workspaceId, keys }: Vault,
     @NotePath() path: string,
     @WritingDevice() deviceId: string,
     @JsonBody() { versionId }: RestoreNoteRequest,
   ): Promise<{ path: string; version: number; contentHash: string }> {
-    const { version, contentHash } = await this.history.restore(vault, path, versionId, deviceId);
-    return { path, version, contentHash };
+    const encryptedPath = encryptPath(keys, path);
+    const restored = await this.versions.restore(workspaceId, encryptedPath, versionId, deviceId);
+    return { path, version: restored.version, contentHash: restored.contentHash };
   }
 }

@@ -9,7 +9,7 @@ import { SyncModule } from '../sync/index.js';
 import { WorkspacePurge, WorkspacesModule } from '../workspaces/index.js';
 import { KeySlotsModule } from '../workspaces/key-slots/index.js';
 import { Contents, PlaintextUrls } from './contents.js';
-import { HistoryController, NoteHistory } from './history.controller.js';
+import { HistoryController } from './history.controller.js';
 import { KeyCheck } from './key-check.js';
 import { KeySessionsController } from './key-sessions.controller.js';
 import { EndedKeySessions, KeySession, KeySessions } from './key-sessions.service.js';
@@ -18,7 +18,7 @@ import { NoteBodies } from './note-bodies.js';
 import { NoteCheckpoints, NoteCheckpointsController } from './note-checkpoints.controller.js';
 import { NoteHeads } from './note-heads.js';
 import { NotesController } from './notes.controller.js';
-import { Metadata, NoteList, Notes } from './notes.service.js';
+import { NoteList, Notes } from './notes.service.js';
 import { IndexFeed } from './search/index-feed.js';
 import { SearchIndexes } from './search/search-indexes.js';
 import { SearchController } from './search/search.controller.js';
@@ -52,10 +52,8 @@ import { KeyDerivations, SlotKeys } from './slot-keys.js';
     KeyDerivations,
     KeySessions,
     LargeNotes,
-    Metadata,
     NoteBodies,
     NoteCheckpoints,
-    NoteHistory,
     NoteList,
     Notes,
     PlaintextUrls,

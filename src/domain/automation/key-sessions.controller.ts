@@ -29,11 +29,12 @@ import {
 import { Documented } from '../../platform/api-docs/index.js';
 import { afterBody, JsonBody } from '../../platform/http/index.js';
 import { byUser } from '../auth/audit/index.js';
-import { KEY_SESSIONS_DOCS } from './automation.docs.js';
+import { Workspaces } from '../workspaces/index.js';
+import { KEY_SESSIONS_DOCS, type VaultMetadata } from './automation.docs.js';
 import { type Vault, wipe } from './contents.js';
 import { OpenKeySessionRequest } from './key-check.js';
 import { KeySessions } from './key-sessions.service.js';
-import { Metadata, type VaultMetadata } from './notes.service.js';
+import { KDF } from './vault-crypto.js';
 
 type VaultRequest = AuthenticatedRequest & { workspace: WorkspaceRef; vault: Vault };
 
@@ -83,14 +84,15 @@ const BODY_LIMIT = 16 * 1024;
 export class KeySessionsController {
   constructor(
     private readonly sessions: KeySessions,
-    private readonly metadata: Metadata,
+    private readonly workspaces: Workspaces,
   ) {}
 
   @Get('metadata')
   @Scopes('documents:read', 'assets:read')
   @RequiresSubscription('assets:read') // asset rule 6
-  getMetadata(@CurrentWorkspace() workspace: WorkspaceRef): Promise<VaultMetadata> {
-    return this.metadata.of(workspace.id);
+  async getMetadata(@CurrentWorkspace() { id }: WorkspaceRef): Promise<VaultMetadata> {
+    const { name, encryptionSalt, verificationSalt } = await this.workspaces.get(id);
+    return { workspaceId: id, name, encryptionSalt, verificationSalt, kdf: KDF };
   }
 
   @Post('key-sessions')

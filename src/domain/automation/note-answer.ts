@@ -19,7 +19,7 @@ const GAP = '"content":""';
 /** Sends `{ …, content, … }`. The text is converted to JSON chunk by chunk, so a large text is never held as a single string. */
 export function sendNote(
   reply: FastifyReply,
-  wire: object & { content: '' },
+  wire: Readonly<Record<string, unknown>> & { content: '' },
   { pieces, close }: OpenedContent,
 ): void {
   const body = Readable.from(json(JSON.stringify(wire), pieces), { highWaterMark: 1 });

@@ -6,7 +6,6 @@ import {
   arrayOf,
   COUNT,
   Documented,
-  errorWith,
   json,
   named,
   nullable,
@@ -19,7 +18,15 @@ import {
 import { EventLoopYield } from '../../platform/async.js';
 import { Clock } from '../../platform/clock.js';
 import { JsonBody, sendJsonList } from '../../platform/http/index.js';
-import { type Checkpoint, Checkpoints, FromCursor, Projections } from '../checkpoints/index.js';
+import {
+  type Checkpoint,
+  CHECKPOINT_FIELDS,
+  Checkpoints,
+  COMPACTED,
+  FromCursor,
+  OF_CHECKPOINT,
+  Projections,
+} from '../checkpoints/index.js';
 import { KEY_SESSION, NO_SESSION, TAG } from './automation.docs.js';
 import { labelOrNull, pathOrNull, type Vault } from './contents.js';
 import { CurrentVault, NeedsKeySession } from './key-sessions.controller.js';
@@ -86,25 +93,12 @@ export class NoteCheckpoints {
   }
 }
 
-const MARK = {
-  id: UUID,
-  label: nullable(STRING),
-  kind: oneOf('manual', 'auto'),
-  cursor: COUNT,
-  createdAt: {
-    type: 'string',
-    pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$',
-    description: '`YYYY-MM-DD HH:MM:SS`, UTC',
-  },
-};
+const { id, kind, cursor, createdAt } = CHECKPOINT_FIELDS;
+const FIELDS = { id, label: nullable(STRING), kind, cursor, createdAt };
 
-const CHECKPOINT = named('NoteCheckpoint', objectOf<Record<keyof typeof MARK, unknown>>(MARK));
-
-const LIST_OF_CHECKPOINTS = objectOf<{ checkpoints: unknown }>({ checkpoints: arrayOf(CHECKPOINT) });
-const CREATED_CHECKPOINT = objectOf<Record<keyof typeof MARK | 'workspaceId', unknown>>({
-  ...MARK,
-  workspaceId: UUID,
-});
+const CHECKPOINT = named('NoteCheckpoint', objectOf<NoteCheckpoint>(FIELDS));
+const LIST_OF_CHECKPOINTS = objectOf({ checkpoints: arrayOf(CHECKPOINT) });
+const CREATED_CHECKPOINT = objectOf({ ...FIELDS, workspaceId: UUID });
 
 const SUMMARY = objectOf<NoteSummary>({
   fromCursor: COUNT,
@@ -145,7 +139,7 @@ export const NOTE_CHECKPOINTS_DOCS = {
     summary: {
       id: 'automation.getCheckpointSummary',
       summary: 'Summarise the changes up to a checkpoint, with paths in plaintext',
-      path: { cpId: { description: 'The id of a checkpoint.', schema: UUID } },
+      path: OF_CHECKPOINT,
       headers: KEY_SESSION,
       query: { fromCursor: { description: 'The exclusive start of the window.', schema: COUNT } },
       answers: {
@@ -153,7 +147,7 @@ export const NOTE_CHECKPOINTS_DOCS = {
         400: 'fromCursor is not a cursor, or is above the cursor of the checkpoint',
         ...NO_SESSION,
         404: 'checkpoint not found',
-        409: json('the change log has been compacted', errorWith({ compactionFloor: COUNT })),
+        409: COMPACTED,
       },
     },
   },

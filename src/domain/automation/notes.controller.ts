@@ -39,51 +39,26 @@ import {
 } from './notes.service.js';
 import type { SearchResult } from './search/search.service.js';
 
-export interface NoteWire {
-  path: string;
-  version: number;
-  /** SHA-256 of the ciphertext. */
-  contentHash: string;
-  updatedAt: string;
-}
+const listedNoteWire = ({ path, file }: ListedNote) => ({
+  path,
+  size: plaintextSize(file.encryptedSize),
+  version: file.version,
+  contentHash: file.contentHash,
+  updatedAt: file.updatedAt,
+});
 
-export interface ListedNoteWire {
-  /** Null for a file whose path cannot be decrypted with this key. */
-  path: string | null;
-  /** Bytes of plaintext. */
-  size: number;
-  version: number;
-  contentHash: string;
-  updatedAt: string;
-}
+type ListedNoteWire = ReturnType<typeof listedNoteWire>;
 
-export function noteWire({ path, version, contentHash, updatedAt }: Note): NoteWire {
-  return { path, version, contentHash, updatedAt: updatedAt.toISOString() };
-}
-
-/** With a placeholder for the content. */
-export function readNoteWire({ path, ...note }: Note): NoteWire & { content: '' } {
-  const { version, contentHash, updatedAt } = noteWire({ path, ...note });
-  return { path, content: '', version, contentHash, updatedAt };
-}
-
-export function listedNoteWire({ path, file }: ListedNote): ListedNoteWire {
-  return {
-    path,
-    size: plaintextSize(file.encryptedSize),
-    version: file.version,
-    contentHash: file.contentHash,
-    updatedAt: file.updatedAt.toISOString(),
-  };
+interface NotesPageWire {
+  readonly notes: ListedNoteWire[];
+  readonly nextPageCursor: string | null;
+  readonly hasMore: boolean;
 }
 
 const NOTE_KEYS = { path: STRING, version: ORDINAL, contentHash: SHA256_HEX, updatedAt: INSTANT };
 
-const NOTE = named('Note', objectOf<NoteWire>(NOTE_KEYS));
-const WITH_CONTENT = named(
-  'NoteWithContent',
-  objectOf<NoteWire & { content: string }>({ ...NOTE_KEYS, content: STRING }),
-);
+const NOTE = named('Note', objectOf<Note>(NOTE_KEYS));
+const WITH_CONTENT = named('NoteWithContent', objectOf({ ...NOTE_KEYS, content: STRING }));
 const LISTED = named(
   'ListedNote',
   objectOf<ListedNoteWire>({ ...NOTE_KEYS, path: nullable(STRING), size: COUNT }),
@@ -97,7 +72,7 @@ const CONTENT: Schema = {
   description: 'Text of at most 100 MiB, unless MAX_FILE_BYTES sets another limit.',
 };
 
-const PAGE = objectOf<Record<'notes' | 'nextPageCursor' | 'hasMore', unknown>>({
+const PAGE = objectOf<NotesPageWire>({
   notes: arrayOf(LISTED),
   nextPageCursor: nullable(UUID),
   hasMore: BOOLEAN,
@@ -188,7 +163,7 @@ export const NOTES_DOCS = {
   },
 } as const;
 
-const FOUND = objectOf<{ results: unknown }>({
+const FOUND = objectOf({
   results: arrayOf(
     objectOf<SearchResult>({ path: STRING, version: ORDINAL, score: { type: 'number' }, snippet: STRING }),
   ),
@@ -240,7 +215,9 @@ export class NotesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const note = await this.notes.read(vault, path);
-    sendNote(reply.header('etag', etagOf(note)), readNoteWire(note), note);
+    const { version, contentHash, updatedAt } = note;
+    reply.header('etag', etagOf(note));
+    sendNote(reply, { path, content: '', version, contentHash, updatedAt }, note);
   }
 
   @Post()
@@ -250,12 +227,12 @@ export class NotesController {
     @WritingDevice() deviceId: string,
     @Req() { raw }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<NoteWire> {
+  ): Promise<Note> {
     const note = await this.bodies.lend(raw, vault.userId, ({ members, content }) =>
       this.notes.create(vault, { path: pathIn(members), content, deviceId }),
     );
     reply.header('etag', etagOf(note));
-    return noteWire(note);
+    return note;
   }
 
   @Put('*')
@@ -267,12 +244,12 @@ export class NotesController {
     @IfMatch() ifMatch: readonly string[] | null,
     @Req() { raw }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<NoteWire> {
+  ): Promise<Note> {
     const note = await this.bodies.lend(raw, vault.userId, ({ content }) =>
       this.notes.update(vault, { path, content, deviceId }, ifMatch),
     );
     reply.header('etag', etagOf(note));
-    return noteWire(note);
+    return note;
   }
 
   @Delete('*')
@@ -285,12 +262,6 @@ export class NotesController {
     await this.notes.delete(vault, path, deviceId);
     return { ok: true };
   }
-}
-
-interface NotesPageWire {
-  notes: ListedNoteWire[];
-  nextPageCursor: string | null;
-  hasMore: boolean;
 }
 
 const etagOf = ({ contentHash }: Note): string => `"${contentHash}"`;

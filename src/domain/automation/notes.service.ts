@@ -8,10 +8,9 @@ import { BadRequest, Conflict, fromRequest, PreconditionFailed } from '../../pla
 import { deviceIdOf } from '../devices/index.js';
 import { contentHashesIn, DocumentQuota, Files, type ListedFile } from '../files/index.js';
 import { ChangeLogReader, clampTextLimit } from '../sync/index.js';
-import { Workspaces } from '../workspaces/index.js';
 import { Contents, type OpenedContent, pathOrNull, type Vault } from './contents.js';
 import { type Head, NoteHeads } from './note-heads.js';
-import { encryptContent, encryptPath, InvalidPathError, KDF, normalizePath } from './vault-crypto.js';
+import { encryptContent, encryptPath, InvalidPathError, normalizePath } from './vault-crypto.js';
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -217,24 +216,5 @@ export class NoteList {
       if (!hasMore) return { notes, nextPageCursor: null };
       if (lookedAt >= LOOKED_AT) return { notes, nextPageCursor: after ?? null };
     }
-  }
-}
-
-/** The data from which a client derives the keys with the password; the salts are null before encryption is set up. */
-export interface VaultMetadata {
-  readonly workspaceId: string;
-  readonly name: string;
-  readonly encryptionSalt: string | null;
-  readonly verificationSalt: string | null;
-  readonly kdf: typeof KDF;
-}
-
-@Injectable()
-export class Metadata {
-  constructor(private readonly workspaces: Workspaces) {}
-
-  async of(workspaceId: string): Promise<VaultMetadata> {
-    const { name, encryptionSalt, verificationSalt } = await this.workspaces.get(workspaceId);
-    return { workspaceId, name, encryptionSalt, verificationSalt, kdf: KDF };
   }
 }

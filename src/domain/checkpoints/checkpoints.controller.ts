@@ -39,7 +39,7 @@ import {
 
 const PATH = matching(ENCRYPTED_PATH);
 
-const MARK = {
+export const CHECKPOINT_FIELDS = {
   id: UUID,
   encryptedLabel: STRING,
   kind: oneOf('manual', 'auto'),
@@ -51,11 +51,8 @@ const MARK = {
   },
 };
 
-const CHECKPOINT = named('Checkpoint', objectOf<Checkpoint>(MARK));
-const CREATED = named(
-  'CreatedCheckpoint',
-  objectOf<Checkpoint & { workspaceId: string }>({ ...MARK, workspaceId: UUID }),
-);
+const CHECKPOINT = named('Checkpoint', objectOf<Checkpoint>(CHECKPOINT_FIELDS));
+const CREATED = named('CreatedCheckpoint', objectOf({ ...CHECKPOINT_FIELDS, workspaceId: UUID }));
 
 const SUMMARY = objectOf<Summary>({
   fromCursor: COUNT,
@@ -89,15 +86,12 @@ const MANIFEST = objectOf<Manifest>({
 });
 
 const NOTE_STATE = {
-  anyOf: [
-    objectOf<{ versionId: string | null }>({ versionId: nullable(UUID) }),
-    objectOf<{ absent: true }>({ absent: { const: true } }),
-  ],
+  anyOf: [objectOf({ versionId: nullable(UUID) }), objectOf({ absent: { const: true } })],
 };
 
 const ABSENT = 'checkpoint not found';
-const COMPACTED = json('the change log has been compacted', errorWith({ compactionFloor: COUNT }));
-const OF_CHECKPOINT = { cpId: { description: 'The id of a checkpoint.', schema: UUID } } as const;
+export const COMPACTED = json('the change log has been compacted', errorWith({ compactionFloor: COUNT }));
+export const OF_CHECKPOINT = { cpId: { description: 'The id of a checkpoint.', schema: UUID } } as const;
 
 export const CHECKPOINTS_DOCS = {
   tag: 'Checkpoints',
@@ -109,10 +103,7 @@ export const CHECKPOINTS_DOCS = {
     list: {
       summary: 'List the checkpoints, highest cursor first',
       answers: {
-        200: json(
-          'all checkpoints',
-          objectOf<{ checkpoints: unknown }>({ checkpoints: arrayOf(CHECKPOINT) }),
-        ),
+        200: json('all checkpoints', objectOf({ checkpoints: arrayOf(CHECKPOINT) })),
       },
     },
     delete: {

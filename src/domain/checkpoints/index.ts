@@ -6,7 +6,7 @@ import { Checkpoints, StoredCheckpoint } from './checkpoints.service.js';
 import { Projections } from './projections.js';
 
 export { type Checkpoint, Checkpoints, StoredCheckpoint } from './checkpoints.service.js';
-export { FromCursor } from './checkpoints.controller.js';
+export { CHECKPOINT_FIELDS, COMPACTED, FromCursor, OF_CHECKPOINT } from './checkpoints.controller.js';
 export { type ProjectionOf, Projections } from './projections.js';
 
 @Module({

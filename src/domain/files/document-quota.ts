@@ -91,7 +91,8 @@ export class DocumentQuota {
     const isActive = await this.subscriptions.isActive(userId);
     const [used] = await this.database.run<Used>(usageStatements.ofUser, [userId, workspaceId]);
     if (!used) throw new Error('the sum of the usage returned no row');
-    return { ...used, quotaBytes: isActive ? documentQuotaProBytes : documentQuotaFreeBytes };
+    const { usedBytes, workspaces } = used;
+    return { usedBytes, quotaBytes: isActive ? documentQuotaProBytes : documentQuotaFreeBytes, workspaces };
   }
 
   /**

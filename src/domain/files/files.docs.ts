@@ -89,7 +89,7 @@ export const DOWNLOAD_ANSWERS = {
 /** The 507 response of every upload. */
 export const QUOTA_EXCEEDED = errorWith({
   code: oneOf('STORAGE_QUOTA_EXCEEDED'),
-  details: objectOf<Record<'usedBytes' | 'quotaBytes' | 'requestedBytes' | 'locked', unknown>>({
+  details: objectOf({
     usedBytes: COUNT,
     quotaBytes: COUNT,
     requestedBytes: COUNT,
@@ -141,7 +141,7 @@ export const FILES_DOCS = {
   operations: {
     list: {
       summary: 'List the live files',
-      answers: { 200: json('all live files', objectOf<{ files: unknown }>({ files: arrayOf(FILE) })) },
+      answers: { 200: json('all live files', objectOf({ files: arrayOf(FILE) })) },
     },
     put: {
       id: 'files.upload',

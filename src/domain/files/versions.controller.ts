@@ -23,48 +23,23 @@ import { DOWNLOAD_ANSWERS, DOWNLOAD_HEADERS, IN_PATH } from './files.docs.js';
 import { type Restored, type Version, Versions } from './versions.service.js';
 
 /** The contract mixes cases: snake_case with one camelCase key. */
-interface VersionWire {
-  id: string;
-  version: number;
-  content_hash: string;
-  encrypted_size: number;
-  device_id: string | null;
-  created_at: string;
-  changeCursor: number | null;
-}
-
-interface RestoredWire {
-  /** The file's id. */
-  id: string;
-  version: number;
-  contentHash: string;
-  encryptedSize: number;
-}
-
-function versionWire(version: Version): VersionWire {
+function versionWire(version: Version) {
   return {
     id: version.id,
     version: version.version,
     content_hash: version.contentHash,
     encrypted_size: version.encryptedSize,
     device_id: version.deviceId,
-    created_at: version.createdAt.toISOString(),
+    created_at: version.createdAt,
     changeCursor: version.changeCursor,
   };
 }
 
-function restoredWire(restored: Restored): RestoredWire {
-  return {
-    id: restored.fileId,
-    version: restored.version,
-    contentHash: restored.contentHash,
-    encryptedSize: restored.encryptedSize,
-  };
-}
+type RestoredFile = Omit<Restored, 'fileId'> & { readonly id: string };
 
 const VERSION = named(
   'Version',
-  objectOf<VersionWire>({
+  objectOf<ReturnType<typeof versionWire>>({
     id: UUID,
     version: ORDINAL,
     content_hash: SHA256_HEX,
@@ -77,7 +52,7 @@ const VERSION = named(
 
 const RESTORED = named(
   'RestoredFile',
-  objectOf<RestoredWire>({ id: UUID, version: ORDINAL, contentHash: SHA256_HEX, encryptedSize: COUNT }),
+  objectOf<RestoredFile>({ id: UUID, version: ORDINAL, contentHash: SHA256_HEX, encryptedSize: COUNT }),
 );
 
 const OF_VERSION = { ...IN_PATH, vid: { description: 'The id of a version.', schema: UUID } } as const;
@@ -90,10 +65,7 @@ const VERSIONS_DOCS = {
       description: 'The versions of deleted files are listed too. Old versions are thinned out over time.',
       path: IN_PATH,
       answers: {
-        200: json(
-          'all versions that are kept',
-          objectOf<{ versions: unknown }>({ versions: arrayOf(VERSION) }),
-        ),
+        200: json('all versions that are kept', objectOf({ versions: arrayOf(VERSION) })),
         400: 'the path is invalid',
         404: 'the path has never existed',
       },
@@ -169,7 +141,13 @@ export class VersionsController {
     @EncryptedPath() encryptedPath: string,
     @Param('vid') versionId: string,
     @OptionalDeviceId() deviceId: string | null,
-  ): Promise<RestoredWire> {
-    return restoredWire(await this.versions.restore(workspace.id, encryptedPath, versionId, deviceId));
+  ): Promise<RestoredFile> {
+    const { fileId, ...version } = await this.versions.restore(
+      workspace.id,
+      encryptedPath,
+      versionId,
+      deviceId,
+    );
+    return { id: fileId, ...version };
   }
 }

@@ -35,35 +35,6 @@ import { ChangeLogReader, Pages } from './pages.service.js';
 import { Push, type Pushed } from './push.service.js';
 import { clampLimit, clampTextLimit, pageCursorIn, PullRequest, PushRequest } from './sync.dto.js';
 
-interface SnapshotFileWire {
-  id: string;
-  encryptedPath: string;
-  contentHash: string;
-  encryptedSize: number;
-  version: number;
-  createdAt: string;
-  updatedAt: string;
-}
-
-interface ChangeWire {
-  encryptedPath: string;
-  action: string;
-  contentHash: string;
-  encryptedSize: number;
-  version: number;
-  changedAt: string;
-  changedByDevice: string | null;
-}
-
-export interface TrashedFileWire {
-  id: string;
-  encrypted_path: string;
-  content_hash: string;
-  encrypted_size: number;
-  version: number;
-  deleted_at: string;
-}
-
 export const PATH = matching(ENCRYPTED_PATH);
 
 export const PAGE_QUERY = {
@@ -73,11 +44,11 @@ export const PAGE_QUERY = {
   pageCursor: { description: '`nextPageCursor` of the previous page.', schema: UUID },
 } as const;
 
-const STATUS = objectOf<Record<'cursor' | 'fileCount', number>>({ cursor: COUNT, fileCount: COUNT });
+const STATUS = objectOf({ cursor: COUNT, fileCount: COUNT });
 
 const SNAPSHOT_FILE = named(
   'SnapshotFile',
-  objectOf<SnapshotFileWire>({
+  objectOf({
     id: UUID,
     encryptedPath: PATH,
     contentHash: SHA256_HEX,
@@ -88,7 +59,7 @@ const SNAPSHOT_FILE = named(
   }),
 );
 
-const SNAPSHOT = objectOf<Record<'files' | 'cursor' | 'nextPageCursor' | 'hasMore', unknown>>({
+const SNAPSHOT = objectOf({
   files: arrayOf(SNAPSHOT_FILE),
   cursor: COUNT,
   nextPageCursor: nullable(UUID),
@@ -97,7 +68,7 @@ const SNAPSHOT = objectOf<Record<'files' | 'cursor' | 'nextPageCursor' | 'hasMor
 
 const CHANGE = named(
   'Change',
-  objectOf<ChangeWire>({
+  objectOf({
     encryptedPath: PATH,
     action: oneOf('upsert', 'delete'),
     contentHash: SHA256_HEX,
@@ -108,7 +79,7 @@ const CHANGE = named(
   }),
 );
 
-const PULLED = objectOf<Record<'changes' | 'cursor' | 'hasMore', unknown>>({
+const PULLED = objectOf({
   changes: arrayOf(CHANGE),
   cursor: COUNT,
   hasMore: BOOLEAN,

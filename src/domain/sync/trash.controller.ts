@@ -18,11 +18,11 @@ import {
 import { sendJsonText } from '../../platform/http/index.js';
 import { clampTextLimit, pageCursorIn } from './sync.dto.js';
 import { Pages } from './pages.service.js';
-import { PAGE_QUERY, PATH, type TrashedFileWire } from './sync.controller.js';
+import { PAGE_QUERY, PATH } from './sync.controller.js';
 
 const TRASHED_FILE = named(
   'TrashedFile',
-  objectOf<TrashedFileWire>({
+  objectOf({
     id: UUID,
     encrypted_path: PATH,
     content_hash: SHA256_HEX,
@@ -32,7 +32,7 @@ const TRASHED_FILE = named(
   }),
 );
 
-const TRASH = objectOf<Record<'files' | 'nextPageCursor' | 'hasMore', unknown>>({
+const TRASH = objectOf({
   files: arrayOf(TRASHED_FILE),
   nextPageCursor: nullable(UUID),
   hasMore: BOOLEAN,

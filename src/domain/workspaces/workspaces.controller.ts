@@ -37,43 +37,19 @@ import {
 } from './workspaces.service.js';
 
 /** The contract requires snake_case for list and detail, camelCase for creation. */
-export interface WorkspaceWire {
-  id: string;
-  user_id: string;
-  name: string;
-  encryption_salt: string | null;
-  created_at: string;
-  updated_at: string;
-}
-
-export interface CreatedWorkspaceWire {
-  id: string;
-  userId: string;
-  name: string;
-  createdAt: string;
-  updatedAt: string;
-}
-
-export function workspaceWire(workspace: ListedWorkspace): WorkspaceWire {
+function workspaceWire(workspace: ListedWorkspace) {
   return {
     id: workspace.id,
     user_id: workspace.userId,
     name: workspace.name,
     encryption_salt: workspace.encryptionSalt,
-    created_at: workspace.createdAt.toISOString(),
-    updated_at: workspace.updatedAt.toISOString(),
+    created_at: workspace.createdAt,
+    updated_at: workspace.updatedAt,
   };
 }
 
-export function createdWorkspaceWire(workspace: ListedWorkspace): CreatedWorkspaceWire {
-  return {
-    id: workspace.id,
-    userId: workspace.userId,
-    name: workspace.name,
-    createdAt: workspace.createdAt.toISOString(),
-    updatedAt: workspace.updatedAt.toISOString(),
-  };
-}
+type WorkspaceWire = ReturnType<typeof workspaceWire>;
+type CreatedWorkspace = Omit<ListedWorkspace, 'encryptionSalt'>;
 
 const WORKSPACE = named(
   'Workspace',
@@ -89,7 +65,7 @@ const WORKSPACE = named(
 
 const CREATED = named(
   'CreatedWorkspace',
-  objectOf<CreatedWorkspaceWire>({
+  objectOf<CreatedWorkspace>({
     id: UUID,
     userId: UUID,
     name: STRING,
@@ -105,10 +81,7 @@ const WORKSPACES_DOCS = {
       summary: 'List the workspaces',
       description: 'A token that is bound to a workspace gets only that workspace.',
       answers: {
-        200: json(
-          'all workspaces of the caller',
-          objectOf<{ workspaces: unknown }>({ workspaces: arrayOf(WORKSPACE) }),
-        ),
+        200: json('all workspaces of the caller', objectOf({ workspaces: arrayOf(WORKSPACE) })),
       },
     },
     create: {
@@ -131,7 +104,7 @@ const WORKSPACES_DOCS = {
       summary: 'Check a verification hash',
       description:
         'At most 10 times a minute per workspace. Before the encryption is set up, no hash is valid.',
-      answers: { 200: json('whether the hash is correct', objectOf<{ valid: boolean }>({ valid: BOOLEAN })) },
+      answers: { 200: json('whether the hash is correct', objectOf({ valid: BOOLEAN })) },
     },
   },
 } as const;
@@ -163,8 +136,9 @@ export class WorkspacesController {
   async create(
     @CurrentPrincipal() principal: Principal,
     @JsonBody() body: CreateWorkspaceRequest,
-  ): Promise<CreatedWorkspaceWire> {
-    return createdWorkspaceWire(await this.ofUser.create(principal.userId, body.name));
+  ): Promise<CreatedWorkspace> {
+    const { id, userId, name, createdAt, updatedAt } = await this.ofUser.create(principal.userId, body.name);
+    return { id, userId, name, createdAt, updatedAt };
   }
 
   @Get(':id')

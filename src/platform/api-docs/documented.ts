@@ -30,8 +30,8 @@ export const nullable = (schema: Schema): Schema =>
     ? { ...schema, type: [schema.type, 'null'] }
     : { anyOf: [schema, { type: 'null' }] };
 
-/** An object with exactly the keys of `T`: a missing or an extra key is a compile error. */
-export function objectOf<T>(
+/** An object with exactly these keys. Where `T` is given, a key that it lacks or does not have is a compile error. */
+export function objectOf<T = Record<string, unknown>>(
   properties: { readonly [Key in keyof Required<T>]: Schema },
   optional: readonly (keyof T & string)[] = [],
 ): Schema {
@@ -48,7 +48,7 @@ export const ERROR: Schema = named('ApiError', objectOf<{ error: string }>({ err
 
 /** An error with fields that a program can act on. */
 export const errorWith = (fields: Readonly<Record<string, Schema>>): Schema =>
-  objectOf<Record<string, unknown>>({ error: STRING, ...fields });
+  objectOf({ error: STRING, ...fields });
 
 /** The documentation of a route that cannot be derived from its decorators and classes: see `Documented`. */
 export interface OperationDocs {

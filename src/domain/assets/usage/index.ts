@@ -1,42 +1,23 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes } from '../../../access/index.js';
 import { arrayOf, COUNT, Documented, json, named, objectOf, UUID } from '../../../platform/api-docs/index.js';
-import { DocumentQuota, FilesModule, type WorkspaceUsage } from '../../files/index.js';
+import { DocumentQuota, type DocumentUsage, FilesModule, type WorkspaceUsage } from '../../files/index.js';
 import { WorkspacesModule } from '../../workspaces/index.js';
-import {
-  AssetsModule,
-  STORAGE_USAGE,
-  StorageQuota,
-  storageUsageWire,
-  type StorageUsageWire,
-} from '../index.js';
+import { AssetsModule, STORAGE_USAGE, StorageQuota, type StorageUsage } from '../index.js';
 
-interface UsageWire {
-  documents: DocumentUsageWire;
-  assets: StorageUsageWire;
-}
-
-interface DocumentUsageWire {
-  usedBytes: number;
-  /** 0 means unlimited. */
-  quotaBytes: number;
-  workspaces: WorkspaceUsageWire[];
-}
-
-type WorkspaceUsageWire = WorkspaceUsage;
-
-function workspaceUsageWire({ id, usedBytes, files }: WorkspaceUsage): WorkspaceUsageWire {
-  return { id, usedBytes, files };
+interface Usage {
+  readonly documents: DocumentUsage;
+  readonly assets: StorageUsage;
 }
 
 const WORKSPACE = named(
   'WorkspaceUsage',
-  objectOf<WorkspaceUsageWire>({ id: UUID, usedBytes: COUNT, files: COUNT }),
+  objectOf<WorkspaceUsage>({ id: UUID, usedBytes: COUNT, files: COUNT }),
 );
 
 const DOCUMENTS = named(
   'DocumentUsage',
-  objectOf<DocumentUsageWire>({
+  objectOf<DocumentUsage>({
     usedBytes: COUNT,
     quotaBytes: { ...COUNT, description: '0 means unlimited.' },
     workspaces: arrayOf(WORKSPACE),
@@ -54,7 +35,7 @@ const USAGE_DOCS = {
       answers: {
         200: json(
           'the use of documents by workspace, and of assets',
-          objectOf<UsageWire>({ documents: DOCUMENTS, assets: STORAGE_USAGE }),
+          objectOf<Usage>({ documents: DOCUMENTS, assets: STORAGE_USAGE }),
         ),
       },
     },
@@ -72,11 +53,10 @@ export class UsageController {
   @Get()
   @BoundTokensToo('shows only its workspace, and the account totals that limit its uploads')
   @Scopes('documents:read', 'documents:write')
-  async get(@CurrentPrincipal() { userId, workspaceId }: Principal): Promise<UsageWire> {
-    const { usedBytes, quotaBytes, workspaces } = await this.documents.usage(userId, workspaceId);
+  async get(@CurrentPrincipal() { userId, workspaceId }: Principal): Promise<Usage> {
     return {
-      documents: { usedBytes, quotaBytes, workspaces: workspaces.map(workspaceUsageWire) },
-      assets: storageUsageWire(await this.assets.usage(userId)),
+      documents: await this.documents.usage(userId, workspaceId),
+      assets: await this.assets.usage(userId),
     };
   }
 }

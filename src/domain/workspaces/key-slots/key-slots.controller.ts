@@ -27,16 +27,9 @@ import {
 import { VerifyPasswordRequest } from '../index.js';
 import { kdfFault, KEY_SLOT_KINDS, type KeySlot, type KeySlotList, KeySlots } from './key-slots.service.js';
 
-export type KeySlotWire = Omit<KeySlot, 'createdAt' | 'updatedAt'> & { createdAt: string; updatedAt: string };
-export type KeySlotListWire = Omit<KeySlotList, 'slots'> & { slots: KeySlotWire[] };
-
-export function keySlotWire(slot: KeySlot): KeySlotWire {
-  return { ...slot, createdAt: slot.createdAt.toISOString(), updatedAt: slot.updatedAt.toISOString() };
-}
-
 const KEY_SLOT = named(
   'KeySlot',
-  objectOf<KeySlotWire>({
+  objectOf<KeySlot>({
     id: UUID,
     kind: oneOf(...KEY_SLOT_KINDS),
     label: nullable(STRING),
@@ -49,7 +42,7 @@ const KEY_SLOT = named(
 
 const LIST = named(
   'KeySlots',
-  objectOf<KeySlotListWire>({
+  objectOf<KeySlotList>({
     encryptionSalt: nullable(SHA256_HEX),
     verificationSalt: nullable(STRING),
     slots: arrayOf(KEY_SLOT),
@@ -176,9 +169,8 @@ export class KeySlotsController {
 
   @Get()
   @Scopes('documents:read')
-  async list(@CurrentWorkspace() { id }: WorkspaceRef): Promise<KeySlotListWire> {
-    const list = await this.keySlots.list(id);
-    return { ...list, slots: list.slots.map(keySlotWire) };
+  list(@CurrentWorkspace() { id }: WorkspaceRef): Promise<KeySlotList> {
+    return this.keySlots.list(id);
   }
 
   @Put(':slotId')
@@ -190,7 +182,7 @@ export class KeySlotsController {
     @JsonBody() { verificationHash, label = null, ...content }: PutKeySlotRequest,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<KeySlotWire> {
+  ): Promise<KeySlot> {
     const write = {
       workspaceId,
       slotId: slotId.toLowerCase(),
@@ -200,7 +192,7 @@ export class KeySlotsController {
     };
     const { slot, isNew } = await this.keySlots.put(write, { label, ...content });
     reply.status(isNew ? 201 : 200);
-    return keySlotWire(slot);
+    return slot;
   }
 
   @Delete(':slotId')
