@@ -37,7 +37,7 @@ export class Asset {
   @Column('bigint')
   size: number;
 
-  /** The workspace's count of asset commits at the time of the upload. */
+  /** The workspace's count of asset commits at the time of the upload; orders uploads of the same millisecond. */
   @Column('bigint')
   revision: number;
 
@@ -125,14 +125,6 @@ export async function lockWorkspace(tx: WorkspaceTx, workspaceId: string): Promi
   if (!workspace || workspace.isDeleted || workspace.userId === null)
     throw new NotFound('workspace not found');
   return workspace.userId;
-}
-
-/**
- * Locks a workspace, deleted or not: only the purge may work on a deleted workspace. Null means that its account is
- * gone, undefined that its row is gone.
- */
-export async function lockWorkspaceForPurge(tx: Tx, workspaceId: string): Promise<string | null | undefined> {
-  return (await lockWorkspaceRow(tx, workspaceId))?.userId;
 }
 
 /** An upload without its bytes. */

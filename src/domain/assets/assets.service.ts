@@ -5,8 +5,8 @@ import { Database, type Tx } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
 import { Conflict, NotFound } from '../../platform/http/index.js';
 import { Log, requestScope } from '../../platform/log.js';
-import { ASSETS } from '../workspaces/index.js';
-import { Asset, lockWorkspace, lockWorkspaceForPurge } from './asset-uploads.js';
+import { ASSETS, lockWorkspaceRow } from '../workspaces/index.js';
+import { Asset, lockWorkspace } from './asset-uploads.js';
 import { assetStatements } from './assets.queries.js';
 import { release } from './storage-quota.js';
 
@@ -16,18 +16,9 @@ const PURGE_BATCH = 1000;
 /** Sorts before the newest asset in the list. */
 const TOP = { uploadedAt: 'infinity', revision: Number.MAX_SAFE_INTEGER };
 
-export interface ListedAsset {
-  readonly token: string;
-  /** The size of the envelope, in bytes. */
-  readonly size: number;
-  readonly uploadedAt: Date;
-  /** The workspace's count of asset commits at the time of the upload; orders uploads of the same millisecond. */
-  readonly revision: number;
-}
+export type ListedAsset = Readonly<Omit<Asset, 'workspaceId' | 'blobId'>>;
 
-interface Removed {
-  readonly token: string;
-  readonly size: number;
+interface Removed extends Pick<ListedAsset, 'token' | 'size'> {
   readonly location: BlobLocation;
 }
 
@@ -94,20 +85,20 @@ export class Assets {
   /** Removes up to one batch of a deleted workspace's assets and releases their quota. Returns the number removed. */
   async purge(workspaceId: string): Promise<number> {
     return this.database.sharedTransaction(async (tx) => {
-      const ownerId = await lockWorkspaceForPurge(tx, workspaceId);
-      if (ownerId === undefined) return 0;
+      const workspace = await lockWorkspaceRow(tx, workspaceId);
+      if (!workspace) return 0;
       const some = await tx.manager
         .getRepository(Asset)
         .find({ select: { token: true }, where: { workspaceId }, take: PURGE_BATCH });
       const tokens = some.map(({ token }) => token);
-      return (await this.remove(tx, workspaceId, ownerId, tokens)).length;
+      return (await this.remove(tx, workspaceId, workspace.userId, tokens)).length;
     }, workspaceId);
   }
 
   private async remove(
     tx: Tx,
     workspaceId: string,
-    /** Without an owner, no quota is released. */
+    /** Null when the account is gone: no quota is released then. */
     ownerId: string | null,
     tokens: readonly string[],
   ): Promise<Removed[]> {

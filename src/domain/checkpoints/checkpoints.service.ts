@@ -45,12 +45,9 @@ const PURGE_BATCH = 1_000;
 /** Sorts before the newest checkpoint in the list. */
 const TOP = { cursor: Number.MAX_SAFE_INTEGER, exactTime: 'infinity', id: BEFORE_ALL_IDS };
 
-export interface Checkpoint {
-  readonly id: string;
-  readonly encryptedLabel: string;
-  readonly kind: CheckpointKind;
-  /** Head of the change log when the checkpoint was created. */
-  readonly cursor: number;
+export interface Checkpoint extends Readonly<
+  Pick<StoredCheckpoint, 'id' | 'encryptedLabel' | 'kind' | 'cursor'>
+> {
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   readonly createdAt: string;
 }

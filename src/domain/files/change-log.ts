@@ -3,30 +3,25 @@ import type { WorkspaceTx } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { type Counter, Metrics } from '../../platform/metrics.js';
-import { CHANGES, type Committed, type LoggedChange } from '../workspaces/index.js';
+import { CHANGES, type Committed, type LoggedChange, type WorkspaceEntity } from '../workspaces/index.js';
+import type { FileEntity } from './files.entities.js';
 import { logStatements } from './files.queries.js';
 
 /** A file row, read under the workspace lock. */
-export interface FileRow {
-  readonly id: string;
-  readonly encryptedPath: string;
-  readonly contentHash: string;
-  readonly version: number;
-  readonly isDeleted: boolean;
-}
+export type FileRow = Readonly<
+  Pick<FileEntity, 'id' | 'encryptedPath' | 'contentHash' | 'version' | 'isDeleted'>
+>;
 
-export interface LockedLog {
-  readonly headCursor: number;
-  readonly compactionFloor: number | null;
-}
+/** The ends of a workspace's log. */
+export type LogBounds = Readonly<Pick<WorkspaceEntity, 'headCursor' | 'compactionFloor'>>;
 
 /**
  * Locks a workspace's log until the transaction ends. Every writer of the log calls this or locks the same row in
  * put_documents, so changes become visible in cursor order.
  * @throws NotFound when the workspace has been deleted
  */
-export async function lockLog(tx: WorkspaceTx, workspaceId: string): Promise<LockedLog> {
-  const [log] = await tx.run<LockedLog>(logStatements.lock, [workspaceId]);
+export async function lockLog(tx: WorkspaceTx, workspaceId: string): Promise<LogBounds> {
+  const [log] = await tx.run<LogBounds>(logStatements.lock, [workspaceId]);
   if (!log) throw new NotFound('workspace not found');
   return log;
 }
@@ -81,7 +76,8 @@ export class ChangePublisher {
    * @param count the number of changes, all of one kind
    */
   changed(workspaceId: string, deviceId: string | null, kind: ChangeKind, count = 1): void {
-    this.tell(workspaceId, kind, count, { by: deviceId });
+    this.changes.add({ kind }, count);
+    this.announce(workspaceId, { by: deviceId });
   }
 
   /**
@@ -90,18 +86,14 @@ export class ChangePublisher {
    * later.
    */
   logged(workspaceId: string, kind: ChangeKind, change: LoggedChange): void {
-    this.tell(workspaceId, kind, 1, { by: change.changedByDevice, change });
+    this.changes.add({ kind });
+    this.announce(workspaceId, { by: change.changedByDevice, change });
   }
 
   /** Like `changed`, for changes of several kinds that one device has made. */
   changedAll(workspaceId: string, deviceId: string, kinds: readonly ChangeKind[]): void {
-    for (const kind of kinds) this.changes.add({ kind }, 1);
+    for (const kind of kinds) this.changes.add({ kind });
     if (kinds.length > 0) this.announce(workspaceId, { by: deviceId });
-  }
-
-  private tell(workspaceId: string, kind: ChangeKind, count: number, committed: Committed): void {
-    this.changes.add({ kind }, count);
-    this.announce(workspaceId, committed);
   }
 
   private announce(workspaceId: string, committed: Committed): void {

@@ -37,6 +37,7 @@ type Used = Omit<DocumentUsage, 'quotaBytes'>;
 export interface ForeseenUpload {
   readonly workspaceId: string;
   readonly encryptedPath: string;
+  /** SHA-256 of the body as claimed by the client. */
   readonly contentHash: string;
   readonly precondition: Precondition;
 }

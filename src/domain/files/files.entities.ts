@@ -105,7 +105,7 @@ export class VersionEntity {
   @Column('text', { nullable: true })
   deviceId: string | null;
 
-  /** Cursor of the change that created the version. */
+  /** Cursor of the change that created the version; null for rows older than the column. */
   @Column('bigint', { nullable: true })
   changeCursor: number | null;
 

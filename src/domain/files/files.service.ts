@@ -6,22 +6,18 @@ import { BEFORE_ALL_IDS, Database, isUnanswered, newId } from '../../platform/da
 import { BadRequest, NotFound, PreconditionFailed, ServiceUnavailable } from '../../platform/http/index.js';
 import { type BlobReference, Blobs, type StagedBlob } from '../../platform/storage/index.js';
 import { type ChangeKind, ChangePublisher, lockedFilesAt, lockLog, logDeletions } from './change-log.js';
-import type { Precondition } from './file-headers.js';
+import type { ForeseenUpload } from './document-quota.js';
+import type { FileEntity } from './files.entities.js';
 import { fileStatements } from './files.queries.js';
 import { GroupCommitQueue } from './group-commit-queue.js';
 import type { Put, PutOutcome } from './upload-writer.js';
 
 const PAGE = 1000;
 
-export interface Upload {
-  readonly workspaceId: string;
+export interface Upload extends ForeseenUpload {
   /** The workspace must be accessible to this caller; undefined when access has already been checked. */
   readonly caller?: Caller;
-  readonly encryptedPath: string;
-  /** SHA-256 of the body as claimed by the client. */
-  readonly contentHash: string;
   readonly deviceId: string;
-  readonly precondition: Precondition;
 }
 
 export interface Uploaded {
@@ -33,15 +29,7 @@ export interface Uploaded {
   readonly cursor: number | null;
 }
 
-export interface ListedFile {
-  readonly id: string;
-  readonly encryptedPath: string;
-  readonly contentHash: string;
-  readonly encryptedSize: number;
-  readonly version: number;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+export type ListedFile = Readonly<Omit<FileEntity, 'workspaceId' | 'pathHash' | 'blobId' | 'isDeleted'>>;
 
 /**
  * Uploads, deletions and the file list. Only this class, `Versions.restore`, and `Push` through `logDeletions` write

@@ -22,7 +22,14 @@ import { UploadAdmission, UploadWriter } from './upload-writer.js';
 import { VersionsController } from './versions.controller.js';
 import { Versions } from './versions.service.js';
 
-export { ChangePublisher, type FileRow, lockedFilesAt, lockLog, logDeletions } from './change-log.js';
+export {
+  ChangePublisher,
+  type FileRow,
+  lockedFilesAt,
+  lockLog,
+  type LogBounds,
+  logDeletions,
+} from './change-log.js';
 export { DocumentQuota, type DocumentUsage, type WorkspaceUsage } from './document-quota.js';
 export {
   CONTENT_HASH,

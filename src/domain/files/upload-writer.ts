@@ -8,19 +8,14 @@ import { Database, type Parameter, type StoredFunctions } from '../../platform/d
 import { bodyChunks, declaredLength } from '../../platform/http/index.js';
 import { Blobs, FreeSpace } from '../../platform/storage/index.js';
 import { DocumentQuota, type ForeseenUpload } from './document-quota.js';
-import type { Precondition } from './file-headers.js';
 import { fileStatements } from './files.queries.js';
 
 /** The data of one upload for the database; `bytes` is null when they are in the blob store. */
-export interface Put {
-  readonly workspaceId: string;
+export interface Put extends ForeseenUpload {
   /** The workspace must be accessible to this caller; undefined when access has already been checked. */
   readonly caller: Caller | undefined;
-  readonly encryptedPath: string;
-  readonly contentHash: string;
-  readonly size: number;
   readonly deviceId: string;
-  readonly precondition: Precondition;
+  readonly size: number;
   readonly now: Date;
   readonly fileId: string;
   readonly versionId: string;

@@ -4,6 +4,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database, newId, type WorkspaceTx } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { ChangePublisher, lockLog } from './change-log.js';
+import type { VersionEntity } from './files.entities.js';
 import { thinningStatements, versionStatements } from './files.queries.js';
 import type { VersionBytes } from './files.service.js';
 
@@ -12,26 +13,12 @@ const PAGE = 1000;
 /** Above every version number, so the first page starts at the newest version. */
 const TOP = 2 ** 31 - 1;
 
-export interface Version {
-  readonly id: string;
-  readonly version: number;
-  readonly contentHash: string;
-  readonly encryptedSize: number;
-  readonly deviceId: string | null;
-  readonly createdAt: Date;
-  /** Cursor of the change that produced the version; null for rows older than the column. */
-  readonly changeCursor: number | null;
-}
+export type Version = Readonly<Omit<VersionEntity, 'workspaceId' | 'fileId' | 'blobId'>>;
 
 /** A version's ciphertext, with its number and creation time. */
 export interface VersionContent extends VersionBytes, Pick<Version, 'version' | 'createdAt'> {}
 
-export interface Restored {
-  readonly fileId: string;
-  readonly version: number;
-  readonly contentHash: string;
-  readonly encryptedSize: number;
-}
+export type Restored = Readonly<Pick<VersionEntity, 'fileId' | 'version' | 'contentHash' | 'encryptedSize'>>;
 
 /** The version history of a path, including deleted paths. */
 @Injectable()
@@ -110,7 +97,7 @@ export interface Thinning {
 
 export interface Thinned {
   readonly versions: number;
-  /** Blobs no longer referenced by any version, and their bytes. */
+  /** Blobs no longer referenced by any version, which are removed after a grace period, and their bytes. */
   readonly blobs: number;
   readonly bytes: number;
 }

@@ -28,13 +28,7 @@ function headOf(length: number): Buffer {
   return head;
 }
 
-export interface ChangeMessage {
-  readonly encryptedPath: string;
-  readonly action: 'upsert' | 'delete';
-  readonly contentHash: string;
-  readonly encryptedSize: number;
-  readonly version: number;
-}
+type ChangeMessage = Omit<LoggedChange, 'cursor' | 'changedByDevice'>;
 
 /** Messages from the service. */
 export type ServerMessage =

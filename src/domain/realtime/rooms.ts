@@ -5,6 +5,7 @@ import { Database } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/events/index.js';
 import { Log } from '../../platform/log.js';
 import { ChangeLogReader } from '../sync/index.js';
+import type { WorkspaceEntity } from '../workspaces/index.js';
 import { ChangeFeed } from './change-feed.js';
 import type { Connection } from './socket-connection.js';
 import { DeviceFeed } from './device-feed.js';
@@ -40,11 +41,7 @@ class Room {
 /** Event bus topic: devices of a workspace have connected or disconnected; the key is the workspace id. */
 export const PRESENCE = 'presence';
 
-export interface Head {
-  readonly id: string;
-  readonly headCursor: number;
-  readonly assetsRevision: number;
-}
+export type Head = Readonly<Pick<WorkspaceEntity, 'id' | 'headCursor' | 'assetsRevision'>>;
 
 /** The rooms of this instance: one per workspace with at least one socket here that has said hello. */
 @Injectable()

@@ -7,7 +7,7 @@ import { type Counts, NightlyJobs } from '../../platform/jobs/index.js';
 import { Log } from '../../platform/log.js';
 import { GIVE_UP_AFTER_MS } from '../../platform/mail/index.js';
 import { HOUR_MS, KNOWN_FOR_MS } from '../auth/index.js';
-import { countThinnable } from '../files/index.js';
+import { countThinnable, type Thinned } from '../files/index.js';
 import { liveWorkspaceIds, WorkspaceEntity } from '../workspaces/index.js';
 import {
   type Batch,
@@ -21,21 +21,14 @@ import { type DueFile, RetentionQueue } from './retention-queue.js';
 import { expiredRowStatements } from './retention.queries.js';
 
 /** A workspace in which versions were thinned. */
-export interface ThinnedWorkspace {
+export interface ThinnedWorkspace extends Thinned {
   readonly workspaceId: string;
-  readonly versions: number;
-  readonly blobs: number;
-  readonly bytes: number;
 }
 
 /** The removals of a run, or with `isDryRun` those that it would make; a dry run reports no blobs. */
-export interface RetentionReport {
+export interface RetentionReport extends Thinned {
   /** The reference time for ages. */
   readonly asOf: Date;
-  readonly versions: number;
-  /** Blobs that are removed after a grace period, and their bytes. */
-  readonly blobs: number;
-  readonly bytes: number;
   /** The number of workspaces that could not be thinned in this run. */
   readonly failed: number;
   /** The longest time for which writers of a workspace had to wait for one batch. */
@@ -163,14 +156,13 @@ export class Retention {
   ): Promise<Removed | undefined> {
     if (options.signal?.aborted) return undefined;
     const thinned = options.isDryRun
-      ? { ...NOTHING, versions: await this.countThinnable(workspaceId, batch) }
+      ? {
+          ...NOTHING,
+          versions: await this.database.snapshot((tx) => countThinnable(tx, workspaceId, batch.versionIds)),
+        }
       : await thinning.thin(workspaceId, batch);
     if (thinned) add(thinned, counts);
     return thinned;
-  }
-
-  private countThinnable(workspaceId: string, { versionIds }: Batch): Promise<number> {
-    return this.database.snapshot((tx) => countThinnable(tx, workspaceId, versionIds));
   }
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { WorkspaceAccess, WorkspaceClosed, type WorkspaceRef } from '../../access/index.js';
 import { BEFORE_ALL_IDS, Database, type Statement } from '../../platform/database/index.js';
 import { NotFound } from '../../platform/http/index.js';
-import type { ListedFile } from '../files/index.js';
+import type { ListedFile, LogBounds } from '../files/index.js';
 import type { LoggedChange } from '../workspaces/index.js';
 import { refuseCursor } from './sync.dto.js';
 import { pageStatements, syncStatements } from './sync.queries.js';
@@ -14,9 +14,7 @@ interface Page {
   readonly limit: number;
 }
 
-interface PageRow<Position> {
-  readonly headCursor: number;
-  readonly compactionFloor: number | null;
+interface PageRow<Position> extends LogBounds {
   /** The last position on the page; null when the page is empty. */
   readonly last: Position | null;
   /** JSON values, separated by commas. */
@@ -77,11 +75,6 @@ export interface Change extends LoggedChange {
   readonly changedAt: Date;
 }
 
-interface Head {
-  readonly headCursor: number;
-  readonly compactionFloor: number | null;
-}
-
 /**
  * Status, snapshot and changes as rows, for live rooms and the Automation API. The HTTP routes for snapshot and pull
  * use `Pages`, which reads the response text.
@@ -106,8 +99,11 @@ export class ChangeLogReader {
     limit: number,
   ): Promise<{ files: ListedFile[]; cursor: number; hasMore: boolean }> {
     const values = [workspaceId, pageCursor ?? BEFORE_ALL_IDS, limit + 1];
-    const rows = await this.database.run<Head & (ListedFile | { id: null })>(syncStatements.snapshot, values);
-    const files = rows.filter((row): row is Head & ListedFile => row.id !== null);
+    const rows = await this.database.run<LogBounds & (ListedFile | { id: null })>(
+      syncStatements.snapshot,
+      values,
+    );
+    const files = rows.filter((row): row is LogBounds & ListedFile => row.id !== null);
     return {
       files: files.slice(0, limit),
       cursor: requireRow(rows).headCursor,
@@ -122,9 +118,12 @@ export class ChangeLogReader {
     limit: number,
   ): Promise<{ changes: Change[]; cursor: number; hasMore: boolean }> {
     const values = [workspaceId, cursor, limit + 1];
-    const rows = await this.database.run<Head & (Change | { cursor: null })>(syncStatements.pull, values);
+    const rows = await this.database.run<LogBounds & (Change | { cursor: null })>(
+      syncStatements.pull,
+      values,
+    );
     const head = requireRow(rows);
-    const changes = rows.filter((row): row is Head & Change => row.cursor !== null);
+    const changes = rows.filter((row): row is LogBounds & Change => row.cursor !== null);
     await refuseCursor(this.database, { workspaceId, cursor, next: changes[0]?.cursor }, head);
     const page = changes.slice(0, limit);
     return { changes: page, cursor: page.at(-1)?.cursor ?? cursor, hasMore: changes.length > limit };

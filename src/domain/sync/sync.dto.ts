@@ -18,7 +18,7 @@ import {
 import type { Database } from '../../platform/database/index.js';
 import { BadRequest, Conflict } from '../../platform/http/index.js';
 import { DEVICE_ID, DEVICE_ID_RULE } from '../devices/index.js';
-import { CONTENT_HASH, ENCRYPTED_PATH, ENCRYPTED_PATH_RULE } from '../files/index.js';
+import { CONTENT_HASH, ENCRYPTED_PATH, ENCRYPTED_PATH_RULE, type LogBounds } from '../files/index.js';
 import { syncStatements } from './sync.queries.js';
 
 const DEFAULT_LIMIT = 100;
@@ -111,11 +111,6 @@ export class PullRequest {
   limit?: number | null;
 }
 
-interface Log {
-  readonly headCursor: number;
-  readonly compactionFloor: number | null;
-}
-
 interface Asked {
   readonly workspaceId: string;
   readonly cursor: number;
@@ -127,7 +122,7 @@ interface Asked {
 export async function refuseCursor(
   reader: Pick<Database, 'run'>,
   { workspaceId, cursor, next }: Asked,
-  log: Log,
+  log: LogBounds,
 ): Promise<void> {
   refuseUnknownCursor(cursor, log);
   if (next !== cursor + 1) await refuseLostCursor(reader, workspaceId, cursor, log);
@@ -137,7 +132,7 @@ export async function refuseCursor(
  * A cursor below the floor has lost its changes to compaction; a cursor above the head belongs to a log whose tail
  * was lost by restoring a backup. In both cases the client must start again from the snapshot. @throws Conflict
  */
-function refuseUnknownCursor(cursor: number, log: Log): void {
+function refuseUnknownCursor(cursor: number, log: LogBounds): void {
   if (cursor >= (log.compactionFloor ?? 0) && cursor <= log.headCursor) return;
   throw mustBootstrap(log);
 }
@@ -153,14 +148,14 @@ async function refuseLostCursor(
   reader: Pick<Database, 'run'>,
   workspaceId: string,
   cursor: number,
-  log: Log,
+  log: LogBounds,
 ): Promise<void> {
   if (cursor === 0 || cursor === log.headCursor || cursor === log.compactionFloor) return;
   const [known] = await reader.run<unknown>(syncStatements.isCursorKnown, [workspaceId, cursor]);
   if (!known) throw mustBootstrap(log);
 }
 
-function mustBootstrap({ compactionFloor }: Log): Conflict {
+function mustBootstrap({ compactionFloor }: LogBounds): Conflict {
   return new Conflict('the cursor does not belong to this log; start again from the snapshot', {
     needsBootstrap: true,
     compactionFloor: compactionFloor ?? 0,

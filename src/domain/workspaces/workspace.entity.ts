@@ -12,6 +12,7 @@ export class WorkspaceEntity {
   @Column('text')
   name: string;
 
+  /** Hex. Null until encryption is set up, as are the hash and the other salt. */
   @Column('text', { nullable: true })
   encryptionSalt: string | null;
 

@@ -143,12 +143,9 @@ export async function* liveWorkspaceIds(
 }
 
 /** The row of a workspace, deleted or not. A deleted one keeps its row until it is empty. */
-export interface LockedWorkspace {
-  /** Null when the account, and the workspace with it, is deleted. */
-  readonly userId: string | null;
-  readonly name: string;
-  /** Null before encryption is set up. */
-  readonly verificationHash: string | null;
+export interface LockedWorkspace extends Readonly<
+  Pick<WorkspaceEntity, 'userId' | 'name' | 'verificationHash'>
+> {
   readonly isDeleted: boolean;
 }
 

@@ -23,18 +23,15 @@ import {
   ENCRYPTED_PATH_RULE,
   Files,
   type Precondition,
+  type Upload,
   type Uploaded,
 } from '../index.js';
 import { batchStatements } from './batch-download.js';
 import { type CborMap, cborMaps, contentIn, MAX_CONTENT_BYTES } from './cbor-maps.js';
 
 /** An item of a batch of uploads: what a PUT has in its path, headers and body. */
-export interface UploadItem {
-  readonly encryptedPath: string;
-  /** SHA-256 of the content, in lower case. */
-  readonly contentHash: string;
+export interface UploadItem extends Pick<Upload, 'encryptedPath' | 'contentHash' | 'precondition'> {
   readonly content: Buffer;
-  readonly precondition: Precondition;
 }
 
 /** The path of an item, which identifies its result; null when it is missing or invalid. */

@@ -22,9 +22,11 @@ import {
   KdfRefused,
   type KeySlotKind,
 } from '../../automation/key-slot-crypto.js';
-import { type LockedWorkspace, lockWorkspaceRow } from '../index.js';
+import { type LockedWorkspace, lockWorkspaceRow, type WorkspaceEntity } from '../index.js';
 
-/** The master key of a workspace, encrypted by a client under a password, a recovery key or a passkey. */
+/**
+ * The master key of a workspace, encrypted by a client under a password, a recovery key or a passkey. The service cannot open it.
+ */
 @Entity('key_slots')
 export class StoredKeySlot {
   @PrimaryColumn('uuid')
@@ -95,28 +97,16 @@ const MAX_PASSWORD_SLOTS = 4;
 
 const WRITES_PER_MINUTE = 10;
 
-/**
- * The master key of a workspace, encrypted by a client under a password, a recovery key or a passkey. The service cannot open it.
- */
-export interface KeySlot {
-  /** A UUID, chosen by the client. */
-  readonly id: string;
-  readonly kind: KeySlotKind;
-  readonly label: string | null;
+/** A slot as clients send and read it. */
+export interface KeySlot extends Readonly<Omit<StoredKeySlot, 'workspaceId' | 'kdf' | 'wrappedKey'>> {
   /** How the client derives the key that opens `wrappedKey`. Earlier versions stored any object. */
   readonly kdf: Readonly<Record<string, unknown>>;
   /** Base64. */
   readonly wrappedKey: string;
-  readonly createdAt: Date;
-  /** Whole milliseconds; rises with every replacement. */
-  readonly updatedAt: Date;
 }
 
 /** The slots of a workspace, and the salts that clients need with them. */
-export interface KeySlotList {
-  /** Hex. Both salts are null until encryption is set up. */
-  readonly encryptionSalt: string | null;
-  readonly verificationSalt: string | null;
+export interface KeySlotList extends Readonly<Pick<WorkspaceEntity, 'encryptionSalt' | 'verificationSalt'>> {
   /** Oldest first. */
   readonly slots: readonly KeySlot[];
 }
