@@ -21,7 +21,7 @@ import {
   UserEntity,
 } from '../auth/index.js';
 import { PaymentProvider, ProviderRefusal } from '../billing/index.js';
-import { WorkspaceDeletion } from '../workspaces/index.js';
+import { type DeletedWorkspace, WorkspaceDeletion } from '../workspaces/index.js';
 import { accountStatements } from './accounts.queries.js';
 
 /** A cancellation that the payment provider has not yet received, for a deleted account. At least one id is set. */
@@ -117,7 +117,7 @@ export class CancellationOutbox {
 
 /** The ids to announce after an account is deleted. */
 interface Gone {
-  readonly workspaces: string[];
+  readonly workspaces: DeletedWorkspace[];
   readonly tokenIds: string[];
 }
 
@@ -144,7 +144,7 @@ export class AccountDeletion {
     );
     for (const key of tokenIds) this.bus.publish({ topic: TOKEN_REVOKED, key });
     this.outbox.settleSoon();
-    this.workspaces.announceAll(workspaces);
+    this.workspaces.announce(workspaces);
   }
 
   /**

@@ -62,9 +62,12 @@ export class RetentionQueue {
   async refresh(workspaceId: string, furthest: Date): Promise<void> {
     const [progress] = await this.database.run<Progress>(queueStatements.progress, [workspaceId, RULE]);
     if (!progress) return;
-    if (progress.cursor === 0) await this.addAll(workspaceId, progress.headCursor);
-    else if (progress.cursor !== progress.headCursor) await this.addChanged(workspaceId, progress.cursor);
-    if (progress.hasUnpinned) await this.database.run(queueStatements.addUnpinned, [workspaceId, furthest]);
+    const { cursor, headCursor, hasUnpinned } = progress;
+    if (cursor === 0) {
+      await this.addPages(queueStatements.addAll, workspaceId, BEFORE_ALL_IDS);
+      await this.database.run(queueStatements.markAll, [workspaceId, headCursor, RULE]);
+    } else if (cursor !== headCursor) await this.addPages(queueStatements.addChanged, workspaceId, cursor);
+    if (hasUnpinned) await this.database.run(queueStatements.addUnpinned, [workspaceId, furthest]);
   }
 
   /** Yields the due files of a workspace in pages. */
@@ -104,30 +107,15 @@ export class RetentionQueue {
     ]);
   }
 
-  private async addAll(workspaceId: string, headCursor: number): Promise<void> {
-    for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
-      const page: Page<string> | undefined = await this.add(queueStatements.addAll, workspaceId, above);
+  /** Queues files page by page, from an id or a cursor on. */
+  private async addPages(query: Statement, workspaceId: string, from: string | number): Promise<void> {
+    for (let above: string | number | undefined = from; above !== undefined;) {
+      const values: Parameter[] = [workspaceId, above, CHANGES];
+      const [page]: Page[] = await this.database.workspaceTransaction(workspaceId, (tx) =>
+        tx.run<Page>(query, values),
+      );
       above = page?.hasMore ? page.last : undefined;
     }
-    await this.database.run(queueStatements.markAll, [workspaceId, headCursor, RULE]);
-  }
-
-  private async addChanged(workspaceId: string, cursor: number): Promise<void> {
-    for (let above: number | undefined = cursor; above !== undefined;) {
-      const page: Page<number> | undefined = await this.add(queueStatements.addChanged, workspaceId, above);
-      above = page?.hasMore ? page.last : undefined;
-    }
-  }
-
-  private async add<T extends string | number>(
-    query: Statement,
-    workspaceId: string,
-    above: T,
-  ): Promise<Page<T> | undefined> {
-    const [page] = await this.database.workspaceTransaction(workspaceId, (tx) =>
-      tx.run<Page<T>>(query, [workspaceId, above, CHANGES]),
-    );
-    return page;
   }
 }
 
@@ -137,8 +125,8 @@ interface WorkspacePage {
   readonly last: string | null;
 }
 
-interface Page<T> {
-  readonly last: T;
+interface Page {
+  readonly last: string | number;
   readonly hasMore: boolean;
 }
 

@@ -231,12 +231,9 @@ export class WorkspaceDeletion {
     return deleted !== null;
   }
 
-  /**
-   * Marks all of a user's workspaces in the transaction that deletes the account. Pass the ids to `announceAll` after the commit.
-   */
-  async markAllOf(tx: Tx, userId: string, now: Date): Promise<string[]> {
-    const deleted = await tx.run<DeletedWorkspace>(deletionStatements.deleteAllOfUser, [userId, now]);
-    return deleted.map(({ id }) => id);
+  /** Marks all of a user's workspaces in the transaction that deletes the account. Pass them to `announce` after the commit. */
+  markAllOf(tx: Tx, userId: string, now: Date): Promise<DeletedWorkspace[]> {
+    return tx.run<DeletedWorkspace>(deletionStatements.deleteAllOfUser, [userId, now]);
   }
 
   private async mark(tx: Tx, id: string, now: Date, by: Acting): Promise<DeletedWorkspace | null> {
@@ -249,16 +246,11 @@ export class WorkspaceDeletion {
     return { id, userId };
   }
 
-  /** Like `announce`, for workspaces of a deleted account. */
-  announceAll(ids: readonly string[]): void {
-    this.announce(ids.map((id) => ({ id, userId: null })));
-  }
-
   /**
    * Ends other work on the workspaces and starts to purge them. Danger: call this only after the commit, because subscribers read
    * the rows.
    */
-  private announce(workspaces: readonly DeletedWorkspace[]): void {
+  announce(workspaces: readonly DeletedWorkspace[]): void {
     for (const workspace of workspaces) {
       this.bus.publish({ topic: WORKSPACE_DELETED, key: workspace.id });
       this.purge.begin(workspace);

@@ -1,6 +1,6 @@
-import { Controller, Delete, Get, Param, Put, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Put, Res } from '@nestjs/common';
 import { IsIn, Matches, ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { CurrentWorkspace, OwnedWorkspace, Scopes, type WorkspaceRef } from '../../../access/index.js';
 import {
   arrayOf,
@@ -25,7 +25,14 @@ import {
   type PasswordKdf,
 } from '../../automation/key-slot-crypto.js';
 import { VerifyPasswordRequest } from '../index.js';
-import { kdfFault, KEY_SLOT_KINDS, type KeySlot, type KeySlotList, KeySlots } from './key-slots.service.js';
+import {
+  kdfFault,
+  KEY_SLOT_KINDS,
+  type KeySlot,
+  type KeySlotList,
+  KeySlots,
+  type KeySlotWrite,
+} from './key-slots.service.js';
 
 const KEY_SLOT = named(
   'KeySlot',
@@ -158,8 +165,14 @@ export class PutKeySlotRequest extends DeleteKeySlotRequest {
   wrappedKey: string;
 }
 
-/** `If-Match: "<updatedAt>", …` or `*`; null when absent. */
-export const IfMatch = fromRequest(({ headers }) => parseIfMatch(headers['if-match'], 'times of updatedAt'));
+type Target = Pick<KeySlotWrite, 'slotId' | 'ifMatch' | 'by'>;
+
+/** `:slotId`, `If-Match: "<updatedAt>", …` or `*`, and who writes. */
+const TargetSlot = fromRequest((request): Target => ({
+  slotId: (request.params as { slotId: string }).slotId.toLowerCase(),
+  ifMatch: parseIfMatch(request.headers['if-match'], 'times of updatedAt'),
+  by: byUser(request),
+}));
 
 @Controller('api/v1/workspaces/:id/key-slots')
 @Documented(KEY_SLOTS_DOCS)
@@ -177,19 +190,11 @@ export class KeySlotsController {
   @Scopes('full')
   async put(
     @CurrentWorkspace() { id: workspaceId }: WorkspaceRef,
-    @Param('slotId') slotId: string,
-    @IfMatch() ifMatch: readonly string[] | null,
+    @TargetSlot() target: Target,
     @JsonBody() { verificationHash, label = null, ...content }: PutKeySlotRequest,
-    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<KeySlot> {
-    const write = {
-      workspaceId,
-      slotId: slotId.toLowerCase(),
-      verificationHash,
-      ifMatch,
-      by: byUser(request),
-    };
+    const write = { ...target, workspaceId, verificationHash };
     const { slot, isNew } = await this.keySlots.put(write, { label, ...content });
     reply.status(isNew ? 201 : 200);
     return slot;
@@ -199,19 +204,10 @@ export class KeySlotsController {
   @Scopes('full')
   async delete(
     @CurrentWorkspace() { id: workspaceId }: WorkspaceRef,
-    @Param('slotId') slotId: string,
-    @IfMatch() ifMatch: readonly string[] | null,
+    @TargetSlot() target: Target,
     @JsonBody() { verificationHash }: DeleteKeySlotRequest,
-    @Req() request: FastifyRequest,
   ): Promise<{ ok: true }> {
-    const write = {
-      workspaceId,
-      slotId: slotId.toLowerCase(),
-      verificationHash,
-      ifMatch,
-      by: byUser(request),
-    };
-    await this.keySlots.delete(write);
+    await this.keySlots.delete({ ...target, workspaceId, verificationHash });
     return { ok: true };
   }
 }
