@@ -1,15 +1,9 @@
-import { type Connection, type Notice, Notices } from './socket-connection.js';
 import { CoalescingRunner } from '../../platform/async.js';
+import type { EventBus } from '../../platform/events/index.js';
+import type { Devices } from '../devices/index.js';
 import { frameOf } from './messages.js';
-
-export interface DeviceSources {
-  /** Replaces the workspace's devices on this instance and notifies the other instances. */
-  set(deviceIds: readonly string[]): Promise<void>;
-  /** The workspace's devices on the other instances. */
-  elsewhere(): Promise<readonly string[]>;
-  /** The registered names of devices; unregistered devices are omitted. */
-  names(deviceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-}
+import { PRESENCE, type Presence } from './presence.js';
+import { type Connection, type Notice, Notices } from './socket-connection.js';
 
 /**
  * Notifies a room of devices that connect and disconnect on any instance, by comparing the current devices with those
@@ -25,8 +19,11 @@ export class DeviceFeed {
   private told: ReadonlySet<string> = new Set();
 
   constructor(
-    private readonly sources: DeviceSources,
+    private readonly workspace: { readonly id: string; readonly ownerId: string },
     private readonly members: ReadonlySet<Connection>,
+    private readonly presence: Presence,
+    private readonly devices: Devices,
+    private readonly bus: EventBus,
   ) {}
 
   /** The number of distinct devices that have said hello, on all instances. */
@@ -75,20 +72,24 @@ export class DeviceFeed {
   }
 
   private async read(): Promise<void> {
+    const { id } = this.workspace;
     const here = [...this.here.keys()].sort();
     if (here.join(' ') !== this.written) {
       this.written = undefined; // if the response is lost, the outcome is unknown
-      await this.sources.set(here);
+      await this.presence.set(id, here);
+      this.bus.publish({ topic: PRESENCE, key: id });
       this.written = here.join(' ');
     }
-    await this.tell(new Set([...here, ...(await this.sources.elsewhere())]));
+    const elsewhere = (await this.presence.elsewhere([id])).get(id) ?? [];
+    await this.tell(new Set([...here, ...elsewhere]));
   }
 
   private async tell(now: ReadonlySet<string>): Promise<void> {
     const come = [...now].filter((deviceId) => !this.told.has(deviceId));
     const gone = [...this.told].filter((deviceId) => !now.has(deviceId));
     const hasListeners = this.members.size > 0;
-    const names = hasListeners && come.length > 0 ? await this.sources.names(come) : undefined;
+    const { ownerId } = this.workspace;
+    const names = hasListeners && come.length > 0 ? await this.devices.names(ownerId, come) : undefined;
     const notices: Notice[] = [];
     for (const deviceId of gone)
       notices.push({ deviceId, frame: frameOf({ type: 'device_disconnected', deviceId }) });

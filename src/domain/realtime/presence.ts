@@ -4,6 +4,9 @@ import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { CoalescingRunner } from '../../platform/async.js';
 import { Database, isForeignKeyViolation, newId, statement } from '../../platform/database/index.js';
 
+/** Event bus topic: devices of a workspace have connected or disconnected; the key is the workspace id. */
+export const PRESENCE = 'presence';
+
 /** A running instance. Its lease uses the database clock. */
 @Entity('instances')
 export class Instance {

@@ -7,7 +7,8 @@ import { Log } from '../../platform/log.js';
 import { ASSETS, CHANGES, WORKSPACE_DELETED } from '../workspaces/index.js';
 import { AssetFeed } from './asset-feed.js';
 import { Connections } from './connections.js';
-import { type Head, PRESENCE, Rooms } from './rooms.js';
+import { PRESENCE } from './presence.js';
+import { type Head, Rooms } from './rooms.js';
 import { CloseCode } from './socket-connection.js';
 
 /** Forwards events from the bus to the rooms of this instance. */

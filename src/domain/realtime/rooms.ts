@@ -38,9 +38,6 @@ class Room {
   }
 }
 
-/** Event bus topic: devices of a workspace have connected or disconnected; the key is the workspace id. */
-export const PRESENCE = 'presence';
-
 export type Head = Readonly<Pick<WorkspaceEntity, 'id' | 'headCursor' | 'assetsRevision'>>;
 
 /** The rooms of this instance: one per workspace with at least one socket here that has said hello. */
@@ -117,21 +114,10 @@ export class Rooms {
 
   private open(workspaceId: string, ownerId: string): Room {
     const members = new Set<Connection>();
-    const room = new Room(
-      members,
-      new ChangeFeed(workspaceId, this.sync, members),
-      new DeviceFeed(
-        {
-          set: async (deviceIds) => {
-            await this.presence.set(workspaceId, deviceIds);
-            this.bus.publish({ topic: PRESENCE, key: workspaceId });
-          },
-          elsewhere: async () => (await this.presence.elsewhere([workspaceId])).get(workspaceId) ?? [],
-          names: (deviceIds) => this.devices.names(ownerId, deviceIds),
-        },
-        members,
-      ),
-    );
+    const changes = new ChangeFeed(workspaceId, this.sync, members);
+    const workspace = { id: workspaceId, ownerId };
+    const devices = new DeviceFeed(workspace, members, this.presence, this.devices, this.bus);
+    const room = new Room(members, changes, devices);
     this.rooms.set(workspaceId, room);
     return room;
   }

@@ -6,7 +6,7 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import { Clock } from '../../platform/clock.js';
-import { BadRequest, type ErrorAnswer, errorAnswer, NotFound } from '../../platform/http/index.js';
+import { BadRequest, errorAnswer, NotFound } from '../../platform/http/index.js';
 import { Log } from '../../platform/log.js';
 import { Connections } from './connections.js';
 import { Presence } from './presence.js';
@@ -67,16 +67,9 @@ export class SocketAdapter extends WsAdapter {
     const pattern = new RegExp(`^${path.replace(/:[A-Za-z]+/, '([^/]+)')}$`);
     const sockets = server as unknown as WebSocketServer;
     // Replaces the default response of ws, which is an HTML page.
-    sockets.on('wsClientError', (error, socket, request) => {
-      const requestId = this.requestIdOf(request);
-      const answer = errorAnswer(
-        new BadRequest(`the upgrade request is malformed: ${error.message}`),
-        requestId,
-        this.log,
-      );
-      this.note(request, requestId, answer.status);
-      this.refuse(socket, answer, requestId);
-    });
+    sockets.on('wsClientError', ({ message }, socket, request) =>
+      this.refuse(request, socket, new BadRequest(`the upgrade request is malformed: ${message}`)),
+    );
     sockets.on('headers', (lines, request) => lines.push(`X-Request-Id: ${this.requestIdOf(request)}`)); // on the 101 response
     this.routes.push({ pattern, server: sockets });
   }
@@ -92,7 +85,6 @@ export class SocketAdapter extends WsAdapter {
   }
 
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const requestId = this.requestIdOf(request);
     try {
       const destination = this.destinationOf(request);
       if (!destination) throw new NotFound('not found');
@@ -103,13 +95,11 @@ export class SocketAdapter extends WsAdapter {
       this.requireOpen(request); // if the kill switch closed the API meanwhile, it closed only the sockets that existed then
       this.authorizer.requireRoom(admission);
       server.handleUpgrade(request, socket, head, (client) => {
-        this.note(request, requestId, 101);
+        this.note(request, 101);
         server.emit('connection', client, admission, socket);
       });
     } catch (error) {
-      const answer = errorAnswer(error, requestId, this.log);
-      this.note(request, requestId, answer.status);
-      this.refuse(socket, answer, requestId);
+      this.refuse(request, socket, error);
     }
   }
 
@@ -131,7 +121,10 @@ export class SocketAdapter extends WsAdapter {
     return undefined;
   }
 
-  private refuse(socket: Duplex, { status, headers, body }: ErrorAnswer, requestId: string): void {
+  private refuse(request: IncomingMessage, socket: Duplex, error: unknown): void {
+    const requestId = this.requestIdOf(request);
+    const { status, headers, body } = errorAnswer(error, requestId, this.log);
+    this.note(request, status);
     if (socket.destroyed) return;
     const text = JSON.stringify(body);
     const lines = Object.entries({
@@ -147,9 +140,10 @@ export class SocketAdapter extends WsAdapter {
   }
 
   /** The URL of an unknown path is not logged: it may contain the plaintext of an automation route. */
-  private note(request: IncomingMessage, requestId: string, status: number): void {
+  private note(request: IncomingMessage, status: number): void {
     const url = this.destinationOf(request) ? request.url : '[unrouted]';
     const req = { method: request.method, url };
+    const requestId = this.requestIdOf(request);
     this.log.info({ requestId, req, status, ip: this.authorizer.addressOf(request) }, 'upgrade');
   }
 }
