@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { BlobMissing, type BlobReference, Blobs } from '../../platform/storage/index.js';
 import { Assets } from './assets.service.js';
@@ -21,13 +21,10 @@ export class AssetDownload {
     private readonly blobs: Blobs,
   ) {}
 
-  async send(
-    { method }: FastifyRequest,
-    reply: FastifyReply,
-    asset: { workspaceId: string; token: string },
-  ): Promise<void> {
-    const blob = await this.assets.envelope(asset.workspaceId, asset.token);
-    const text = method === 'HEAD' ? headOf(blob) : await this.read(asset.workspaceId, asset.token, blob);
+  async send(reply: FastifyReply, workspaceId: string, token: string): Promise<void> {
+    const blob = await this.assets.envelope(workspaceId, token);
+    const isHead = reply.request.method === 'HEAD';
+    const text = isHead ? headOf(blob) : await this.read(workspaceId, token, blob);
     // Set late: an error response thrown above must not carry these headers.
     reply.header('content-type', 'text/plain; charset=utf-8').header('x-asset-size-bytes', text.size);
     await reply.header('content-length', base64Length(text.size)).send(text.base64);

@@ -193,13 +193,9 @@ export class AssetsController {
   @Get('list')
   @Scopes('assets:read')
   @NamedWorkspace()
-  async list(
-    @CurrentWorkspace() workspace: WorkspaceRef,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+  async list(@CurrentWorkspace() workspace: WorkspaceRef, @Res() reply: FastifyReply): Promise<void> {
     const form = { before: '[', after: ']', wire: assetWire };
-    await sendJsonList(request, reply, this.assets.list(workspace.id), form);
+    await sendJsonList(reply, this.assets.list(workspace.id), form);
   }
 
   @Get('usage')
@@ -234,10 +230,9 @@ export class AssetsController {
   async get(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @AssetToken() token: string,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.download.send(request, reply, { workspaceId: workspace.id, token });
+    await this.download.send(reply, workspace.id, token);
   }
 
   @Patch(':token')

@@ -1,6 +1,6 @@
-import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import { IsString } from 'class-validator';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
 import {
   arrayOf,
@@ -128,14 +128,13 @@ export class HistoryController {
     @CurrentVault() vault: Vault,
     @NotePath() path: string,
     @VersionQuery() versionId: string | undefined,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const { workspaceId, keys } = vault;
     const encryptedPath = encryptPath(keys, path);
     if (versionId === undefined) {
       const form = { before: '{"versions":[', after: ']}', wire: noteVersionWire };
-      await sendJsonList(request, reply, this.versions.list(workspaceId, encryptedPath), form);
+      await sendJsonList(reply, this.versions.list(workspaceId, encryptedPath), form);
       return;
     }
     const version = await this.versions.content(workspaceId, encryptedPath, versionId);

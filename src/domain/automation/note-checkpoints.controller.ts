@@ -1,6 +1,6 @@
-import { Controller, Get, Injectable, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Injectable, Param, Post, Res } from '@nestjs/common';
 import { ValidateBy } from 'class-validator';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
 import {
   arrayOf,
@@ -187,17 +187,9 @@ export class NoteCheckpointsController {
 
   @Get()
   @Scopes('documents:read')
-  async list(
-    @CurrentVault() vault: Vault,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const form = {
-      before: '{"checkpoints":[',
-      after: ']}',
-      wire: (checkpoint: NoteCheckpoint) => checkpoint,
-    };
-    await sendJsonList(request, reply, this.checkpoints.list(vault), form);
+  async list(@CurrentVault() vault: Vault, @Res() reply: FastifyReply): Promise<void> {
+    const form = { before: '{"checkpoints":[', after: ']}' };
+    await sendJsonList(reply, this.checkpoints.list(vault), form);
     const timer = setTimeout(() => reply.raw.destroy(), SEND_TIMEOUT_MS);
     try {
       await reply; // the keys are wiped when this returns

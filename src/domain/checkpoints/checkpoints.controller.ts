@@ -1,6 +1,6 @@
-import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
 import { IsIn, Matches } from 'class-validator';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import {
   CurrentWorkspace,
   OwnedWorkspace,
@@ -203,13 +203,9 @@ export class CheckpointsController {
 
   @Get()
   @Scopes('documents:read')
-  async list(
-    @CurrentWorkspace() workspace: WorkspaceRef,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const form = { before: '{"checkpoints":[', after: ']}', wire: (checkpoint: Checkpoint) => checkpoint };
-    await sendJsonList(request, reply, this.checkpoints.list(workspace.id), form);
+  async list(@CurrentWorkspace() workspace: WorkspaceRef, @Res() reply: FastifyReply): Promise<void> {
+    const form = { before: '{"checkpoints":[', after: ']}' };
+    await sendJsonList(reply, this.checkpoints.list(workspace.id), form);
   }
 
   @Delete(':cpId')

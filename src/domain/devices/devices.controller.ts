@@ -1,5 +1,5 @@
-import { Controller, Delete, Get, Param, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { BoundTokensToo, CurrentPrincipal, type Principal, Scopes, Unbound } from '../../access/index.js';
 import {
   arrayOf,
@@ -117,13 +117,9 @@ export class DevicesController {
   @Get()
   @Scopes('documents:read', 'documents:write')
   @BoundTokensToo('lets a client find its own device; lists names only, and changes nothing')
-  async list(
-    @CurrentPrincipal() { userId }: Principal,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+  async list(@CurrentPrincipal() { userId }: Principal, @Res() reply: FastifyReply): Promise<void> {
     const form = { before: '{"devices":[', after: ']}', wire: deviceWire };
-    await sendJsonList(request, reply, this.devices.list(userId), form);
+    await sendJsonList(reply, this.devices.list(userId), form);
   }
 
   @Post()

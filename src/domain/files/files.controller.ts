@@ -47,7 +47,8 @@ export class Download {
   constructor(private readonly blobs: Blobs) {}
 
   /** Resolves when the response has started. Waiting for the last byte would delay every request. */
-  async send(request: FastifyRequest, reply: FastifyReply, content: VersionBytes): Promise<void> {
+  async send(reply: FastifyReply, content: VersionBytes): Promise<void> {
+    const { request } = reply;
     const etag = `"${content.contentHash}"`;
     const always = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
     if (isFresh(request, content.contentHash)) {
@@ -101,13 +102,9 @@ export class FilesController {
 
   @Get()
   @Scopes('documents:read')
-  async list(
-    @CurrentWorkspace() workspace: WorkspaceRef,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+  async list(@CurrentWorkspace() workspace: WorkspaceRef, @Res() reply: FastifyReply): Promise<void> {
     const form = { before: '{"files":[', after: ']}', wire: fileWire };
-    await sendJsonList(request, reply, this.files.list(workspace.id), form);
+    await sendJsonList(reply, this.files.list(workspace.id), form);
   }
 
   @Transfer()
@@ -140,10 +137,9 @@ export class FilesController {
   async get(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.download.send(request, reply, await this.contentLoader.content(workspace, encryptedPath));
+    await this.download.send(reply, await this.contentLoader.content(workspace, encryptedPath));
   }
 
   @Transfer()

@@ -1,5 +1,5 @@
-import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { CurrentWorkspace, OwnedWorkspace, Scopes, Transfer, type WorkspaceRef } from '../../access/index.js';
 import {
   arrayOf,
@@ -112,11 +112,10 @@ export class VersionsController {
   async list(
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const form = { before: '{"versions":[', after: ']}', wire: versionWire };
-    await sendJsonList(request, reply, this.versions.list(workspace.id, encryptedPath), form);
+    await sendJsonList(reply, this.versions.list(workspace.id, encryptedPath), form);
   }
 
   @Transfer()
@@ -126,11 +125,10 @@ export class VersionsController {
     @CurrentWorkspace() workspace: WorkspaceRef,
     @EncryptedPath() encryptedPath: string,
     @Param('vid') versionId: string,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const content = await this.versions.content(workspace.id, encryptedPath, versionId);
-    await this.download.send(request, reply, content);
+    await this.download.send(reply, content);
   }
 
   @Post('restore/:vid')

@@ -1,5 +1,5 @@
-import { Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import {
   AccessCheckedInStatement,
   CurrentPrincipal,
@@ -163,11 +163,10 @@ export class SyncController {
     @CurrentWorkspace() workspace: WorkspaceRef,
     @Query('limit') limit: unknown,
     @Query('pageCursor') pageCursor: unknown,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const page = await this.pages.snapshot(workspace, pageCursorIn(pageCursor), clampTextLimit(limit));
-    await sendJsonText(request, reply, page);
+    await sendJsonText(reply, page);
   }
 
   @Post('push')
@@ -191,11 +190,10 @@ export class SyncController {
     @CurrentPrincipal() { userId }: Principal,
     @CurrentWorkspace() workspace: WorkspaceRef,
     @JsonBody() body: PullRequest,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const page = await this.pages.pull(workspace, body.cursor, clampLimit(body.limit));
     void this.devices.seen(userId, body.deviceId);
-    await sendJsonText(request, reply, page);
+    await sendJsonText(reply, page);
   }
 }

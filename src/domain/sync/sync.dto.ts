@@ -24,15 +24,19 @@ import { syncStatements } from './sync.queries.js';
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
-/** A page size, floored and clamped to 1..1000; 100 when absent. */
-export function clampLimit(limit: number | null | undefined): number {
-  if (limit === undefined || limit === null || !Number.isFinite(limit)) return DEFAULT_LIMIT;
-  return Math.min(Math.max(Math.floor(limit), 1), MAX_LIMIT);
+/** A page size, floored and clamped to 1..`most`; `usual` when absent. */
+export function clampLimit(
+  limit: number | null | undefined,
+  most = MAX_LIMIT,
+  usual = DEFAULT_LIMIT,
+): number {
+  if (limit === undefined || limit === null || !Number.isFinite(limit)) return usual;
+  return Math.min(Math.max(Math.floor(limit), 1), most);
 }
 
 /** The same for a query parameter; a value that is not a number counts as absent (snapshot rule 1). */
-export function clampTextLimit(text: unknown): number {
-  return clampLimit(typeof text === 'string' && text.trim() !== '' ? Number(text) : undefined);
+export function clampTextLimit(text: unknown, most?: number, usual?: number): number {
+  return clampLimit(typeof text === 'string' && text.trim() !== '' ? Number(text) : undefined, most, usual);
 }
 
 /** The `pageCursor` query parameter, a file id; undefined when absent. @throws BadRequest */

@@ -1,5 +1,5 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { CurrentWorkspace, OwnedWorkspace, Scopes, type WorkspaceRef } from '../../access/index.js';
 import {
   arrayOf,
@@ -63,10 +63,9 @@ export class TrashController {
     @CurrentWorkspace() workspace: WorkspaceRef,
     @Query('limit') limit: unknown,
     @Query('pageCursor') pageCursor: unknown,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const page = await this.pages.trash(workspace, pageCursorIn(pageCursor), clampTextLimit(limit));
-    await sendJsonText(request, reply, page);
+    await sendJsonText(reply, page);
   }
 }

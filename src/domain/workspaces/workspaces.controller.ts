@@ -120,13 +120,9 @@ export class WorkspacesController {
   @Get()
   @Scopes('documents:read')
   @BoundTokensToo('lists only that workspace')
-  async list(
-    @CurrentPrincipal() principal: Principal,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+  async list(@CurrentPrincipal() principal: Principal, @Res() reply: FastifyReply): Promise<void> {
     const form = { before: '{"workspaces":[', after: ']}', wire: workspaceWire };
-    await sendJsonList(request, reply, this.ofUser.list(principal), form);
+    await sendJsonList(reply, this.ofUser.list(principal), form);
   }
 
   @Post()

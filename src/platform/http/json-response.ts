@@ -18,13 +18,9 @@ const compress = promisify(brotliCompress);
 const QUICKLY = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 
 /** Sends a JSON text, compressed if it is large and the client accepts Brotli. */
-export async function sendJsonText(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  text: string,
-): Promise<void> {
+export async function sendJsonText(reply: FastifyReply, text: string): Promise<void> {
   void reply.type('application/json; charset=utf-8').header('vary', 'accept-encoding');
-  const isWorthIt = text.length >= WORTH_BYTES && takesBrotli(request.headers['accept-encoding']);
+  const isWorthIt = text.length >= WORTH_BYTES && takesBrotli(reply.request.headers['accept-encoding']);
   if (!isWorthIt) {
     await reply.send(Buffer.from(text)); // Node.js would concatenate a string with the headers, measure it and copy it again
     return;
@@ -42,11 +38,11 @@ function takesBrotli(accepted: string | undefined = ''): boolean {
 
 type Pages<Item> = AsyncGenerator<Item[], void>;
 
-/** The text around the items, and the format of each item. */
+/** The text around the items, and the format of each item, if it differs from the item. */
 interface Form<Item> {
   readonly before: string;
   readonly after: string;
-  readonly wire: (item: Item) => unknown;
+  readonly wire?: (item: Item) => unknown;
 }
 
 /**
@@ -56,12 +52,11 @@ interface Form<Item> {
  * minutes.
  */
 export async function sendJsonList<Item>(
-  request: FastifyRequest,
   reply: FastifyReply,
   pages: Pages<Item>,
   form: Form<Item>,
 ): Promise<void> {
-  await sendChunks(request, reply, 'application/json; charset=utf-8', json(pages, form));
+  await sendChunks(reply, 'application/json; charset=utf-8', json(pages, form));
 }
 
 /**
@@ -69,11 +64,11 @@ export async function sendJsonList<Item>(
  * received the previous one.
  */
 export async function sendChunks(
-  request: FastifyRequest,
   reply: FastifyReply,
   type: string,
   chunks: AsyncGenerator<string | Uint8Array, void>,
 ): Promise<void> {
+  const { request } = reply;
   const first = await chunks.next();
   const isHead = request.method === 'HEAD';
   if (isHead) await chunks.return(); // Fastify would read all chunks and send none
@@ -163,7 +158,7 @@ async function workAgain(place: Place, response: ServerResponse): Promise<void> 
 
 async function* json<Item>(
   pages: Pages<Item>,
-  { before, after, wire }: Form<Item>,
+  { before, after, wire = (item) => item }: Form<Item>,
 ): AsyncGenerator<string, void> {
   let separator = before;
   for await (const page of pages) {

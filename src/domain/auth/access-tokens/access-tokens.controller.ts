@@ -103,13 +103,9 @@ export class AccessTokensController {
   constructor(private readonly accessTokens: AccessTokens) {}
 
   @Get()
-  async list(
-    @CurrentPrincipal() { userId }: Principal,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+  async list(@CurrentPrincipal() { userId }: Principal, @Res() reply: FastifyReply): Promise<void> {
     const form = { before: '{"tokens":[', after: ']}', wire: accessTokenWire };
-    await sendJsonList(request, reply, this.accessTokens.list(userId), form);
+    await sendJsonList(reply, this.accessTokens.list(userId), form);
   }
 
   @Post()

@@ -2,6 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../../access/index.js';
 import { Documented } from '../../../platform/api-docs/index.js';
 import { BadRequest, fromRequest } from '../../../platform/http/index.js';
+import { clampTextLimit } from '../../sync/index.js';
 import { CurrentVault, NeedsKeySession } from '../key-sessions.controller.js';
 import { SEARCH_DOCS } from '../notes.controller.js';
 import type { Vault } from '../contents.js';
@@ -21,13 +22,8 @@ const SearchParams = fromRequest(({ query }): SearchQuery => {
   const { q, limit } = query as Record<string, unknown>;
   if (typeof q !== 'string' || q.trim() === '' || q.length > MAX_QUERY)
     throw new BadRequest(`q must be 1 to ${MAX_QUERY} characters`);
-  return { q, limit: clamped(limit) };
+  return { q, limit: clampTextLimit(limit, MAX_LIMIT, DEFAULT_LIMIT) };
 });
-
-function clamped(limit: unknown): number {
-  const wanted = typeof limit === 'string' && limit.trim() !== '' ? Math.floor(Number(limit)) : Number.NaN;
-  return Number.isFinite(wanted) ? Math.min(Math.max(wanted, 1), MAX_LIMIT) : DEFAULT_LIMIT;
-}
 
 @Controller('api/v1/automation/workspaces/:id/search')
 @Documented(SEARCH_DOCS)

@@ -174,7 +174,6 @@ export class BatchesController {
     @CurrentPrincipal() principal: Principal,
     @CurrentWorkspace() workspace: WorkspaceRef,
     @JsonBody(DOWNLOAD_BODY_LIMIT) { items }: BatchDownloadRequest,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     await this.limit.countTransfers(principal, items.length);
@@ -182,7 +181,6 @@ export class BatchesController {
     const maps = this.downloads.maps(workspace, items, LONGEST_CONTENTS_MS, ahead);
     const place = this.slotOf(principal);
     await sendChunks(
-      request,
       reply,
       CBOR_SEQUENCE,
       whileRead(reply.raw, maps, { place, mostHeld: HELD_BYTES, ahead }),
