@@ -20,8 +20,8 @@ import {
   type Precondition,
   UploadPrecondition,
 } from './file-headers.js';
-import { FILES_DOCS, fileWire, uploadedWire, type UploadedWire } from './files.docs.js';
-import { FileContentLoader, Files, type VersionBytes } from './files.service.js';
+import { FILES_DOCS, type UploadedFile } from './files.docs.js';
+import { FileContentLoader, Files, type ListedFile, type VersionBytes } from './files.service.js';
 import { UploadAdmission } from './upload-writer.js';
 
 const SINGLE_RANGE = /^bytes=(\d*)-(\d*)$/i;
@@ -89,6 +89,17 @@ function rangeOf({ method, headers }: FastifyRequest, size: number, etag: string
   throw new RangeNotSatisfiable('the range is outside the file', {}, contentRange);
 }
 
+/** The contract mixes cases: the list is snake_case, the response to an upload is camelCase. */
+const fileWire = (file: ListedFile) => ({
+  id: file.id,
+  encrypted_path: file.encryptedPath,
+  content_hash: file.contentHash,
+  encrypted_size: file.encryptedSize,
+  version: file.version,
+  created_at: file.createdAt,
+  updated_at: file.updatedAt,
+});
+
 @Controller('api/v1/workspaces/:id/files')
 @Documented(FILES_DOCS)
 @OwnedWorkspace()
@@ -120,14 +131,16 @@ export class FilesController {
     @UploadPrecondition() precondition: Precondition,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<UploadedWire> {
+  ): Promise<UploadedFile> {
     const { id: workspaceId, caller } = workspace;
     const upload = { workspaceId, caller, encryptedPath, contentHash, deviceId, precondition };
-    const uploaded = await this.admission.admit(request.raw, upload, (body) =>
-      this.files.upload(upload, body),
+    const { isNew, fileId, encryptedSize, version } = await this.admission.admit(
+      request.raw,
+      upload,
+      (body) => this.files.upload(upload, body),
     );
-    reply.status(uploaded.isNew ? 201 : 200);
-    return uploadedWire(upload, uploaded);
+    reply.status(isNew ? 201 : 200);
+    return { id: fileId, workspaceId, encryptedPath, contentHash, encryptedSize, version };
   }
 
   @Transfer()

@@ -16,50 +16,10 @@ import {
 } from '../../platform/api-docs/index.js';
 import { DEVICE_ID } from '../devices/index.js';
 import { CONTENT_HASH, ENCRYPTED_PATH } from './file-headers.js';
-import type { ListedFile, Upload, Uploaded } from './files.service.js';
+import type { Upload, Uploaded } from './files.service.js';
 
-/** The contract mixes cases: the list is snake_case, the response to an upload is camelCase. */
-interface FileWire {
-  id: string;
-  encrypted_path: string;
-  content_hash: string;
-  encrypted_size: number;
-  version: number;
-  created_at: string;
-  updated_at: string;
-}
-
-export interface UploadedWire {
-  id: string;
-  workspaceId: string;
-  encryptedPath: string;
-  contentHash: string;
-  encryptedSize: number;
-  version: number;
-}
-
-export function fileWire(file: ListedFile): FileWire {
-  return {
-    id: file.id,
-    encrypted_path: file.encryptedPath,
-    content_hash: file.contentHash,
-    encrypted_size: file.encryptedSize,
-    version: file.version,
-    created_at: file.createdAt.toISOString(),
-    updated_at: file.updatedAt.toISOString(),
-  };
-}
-
-export function uploadedWire(upload: Upload, uploaded: Uploaded): UploadedWire {
-  return {
-    id: uploaded.fileId,
-    workspaceId: upload.workspaceId,
-    encryptedPath: upload.encryptedPath,
-    contentHash: upload.contentHash,
-    encryptedSize: uploaded.encryptedSize,
-    version: uploaded.version,
-  };
-}
+export type UploadedFile = Pick<Upload, 'workspaceId' | 'encryptedPath' | 'contentHash'> &
+  Pick<Uploaded, 'encryptedSize' | 'version'> & { readonly id: string };
 
 const VALIDATORS = { ETag: 'The content hash, in quotes.' };
 const BYTES = { 'application/octet-stream': {} };
@@ -113,7 +73,7 @@ const FROM_DEVICE = {
 
 const FILE = named(
   'ListedFile',
-  objectOf<FileWire>({
+  objectOf({
     id: UUID,
     encrypted_path: PATH,
     content_hash: SHA256_HEX,
@@ -126,7 +86,7 @@ const FILE = named(
 
 const UPLOADED = named(
   'UploadedFile',
-  objectOf<UploadedWire>({
+  objectOf<UploadedFile>({
     id: UUID,
     workspaceId: UUID,
     encryptedPath: PATH,
