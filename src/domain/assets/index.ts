@@ -7,7 +7,7 @@ import { AssetDownload } from './asset-download.js';
 import { Asset, AssetIdempotencyKey, AssetUploads, IdempotencyKeys } from './asset-uploads.js';
 import { AssetsController } from './assets.controller.js';
 import { Assets } from './assets.service.js';
-import { QuotaCheck, StorageAccount, StorageQuota } from './storage-quota.js';
+import { StorageAccount, StorageQuota } from './storage-quota.js';
 import { UploadBodies } from './upload-body.js';
 
 export { STORAGE_USAGE } from './assets.controller.js';
@@ -20,7 +20,7 @@ export { StorageQuota, type StorageUsage } from './storage-quota.js';
     TypeOrmModule.forFeature([Asset, AssetIdempotencyKey, StorageAccount]),
   ],
   controllers: [AssetsController],
-  providers: [AssetDownload, Assets, AssetUploads, IdempotencyKeys, QuotaCheck, StorageQuota, UploadBodies],
+  providers: [AssetDownload, Assets, AssetUploads, IdempotencyKeys, StorageQuota, UploadBodies],
   exports: [StorageQuota],
 })
 export class AssetsModule {
@@ -29,9 +29,9 @@ export class AssetsModule {
     assets: Assets,
     keys: IdempotencyKeys,
     doctor: Doctor,
-    check: QuotaCheck,
+    quota: StorageQuota,
   ) {
-    doctor.addCheck((examination) => check.drift(examination));
+    doctor.addCheck((examination) => quota.examine(examination));
     purge.addStep((workspaceId) => assets.purge(workspaceId));
     purge.addStep((workspaceId) => keys.purge(workspaceId));
   }

@@ -105,6 +105,18 @@ export class StorageQuota {
     return wrong;
   }
 
+  /** Checks that each account's usage counter equals the sum of its assets. With `fix`, corrects it. */
+  async *examine({ fix }: Examination): AsyncGenerator<Finding> {
+    for (const { userId, usedBytes, actualBytes } of fix ? await this.repair() : await this.drift())
+      yield {
+        fault: 'quota drift',
+        subject: `account ${userId}`,
+        problem: `The usage counter is ${usedBytes} bytes; the assets take ${actualBytes} bytes.`,
+        cure: 'Run `doctor --fix` to correct the counter.',
+        isFixed: fix,
+      };
+  }
+
   private async plan(userId: string): Promise<StoragePlan> {
     return (await this.subscriptions.isActive(userId)) ? 'pro' : 'free';
   }
@@ -125,24 +137,4 @@ async function lockAccount(tx: Tx, userId: string): Promise<Account> {
   const accounts = tx.manager.getRepository(StorageAccount);
   await accounts.createQueryBuilder().insert().values({ userId }).orIgnore().execute();
   return (await accounts.findOne({ where: { userId }, lock: { mode: 'for_no_key_update' } })) ?? EMPTY;
-}
-
-/** Checks that each account's usage counter equals the sum of its assets. */
-@Injectable()
-export class QuotaCheck {
-  constructor(private readonly quota: StorageQuota) {}
-
-  /** With `fix`, recounts concurrently with uploads and deletions. */
-  async *drift({ fix }: Examination): AsyncGenerator<Finding> {
-    const wrong = fix ? await this.quota.repair() : await this.quota.drift();
-    for (const { userId, usedBytes, actualBytes } of wrong) {
-      yield {
-        fault: 'quota drift',
-        subject: `account ${userId}`,
-        problem: `The usage counter is ${usedBytes} bytes; the assets take ${actualBytes} bytes.`,
-        cure: 'Run `doctor --fix` to correct the counter.',
-        isFixed: fix,
-      };
-    }
-  }
 }
