@@ -184,17 +184,14 @@ const LONGEST_CHARACTER = 4;
  * as many for the garbage collector.
  */
 export class GrowingBytes {
+  size = 0;
+
   private readonly full: Buffer[] = [];
   private block = Buffer.allocUnsafe(FIRST_BLOCK);
   private usedOfBlock = 0;
-  private used = 0;
 
   /** @param limit in bytes */
   constructor(private readonly limit: number) {}
-
-  get size(): number {
-    return this.used;
-  }
 
   /** Appends part of a chunk. @throws PayloadTooLarge */
   append(chunk: Buffer, from: number, end: number): void {
@@ -241,8 +238,8 @@ export class GrowingBytes {
   }
 
   private count(bytes: number): void {
-    if (this.used + bytes > this.limit)
+    if (this.size + bytes > this.limit)
       throw new PayloadTooLarge(`the content is larger than ${this.limit} bytes`);
-    this.used += bytes;
+    this.size += bytes;
   }
 }

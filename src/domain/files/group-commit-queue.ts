@@ -113,10 +113,7 @@ export class GroupCommitQueue {
   }
 
   private async commitsOf({ workspaceId }: Put): Promise<PartCommits> {
-    return this.commitsAt(await this.writer.partOf(workspaceId));
-  }
-
-  private commitsAt(part: string): PartCommits {
+    const part = await this.writer.partOf(workspaceId);
     const known = this.parts.get(part);
     if (known) return known;
     const commits = new PartCommits(this.writer, this.clock, this.quota, this.counts);

@@ -84,7 +84,8 @@ export class Retention {
     if (options.isDryRun) return this.run(asOf, options);
     const report = await this.runOnAll(asOf, this.queue.workspaces(asOf), options, async (run) => {
       await this.queue.refresh(run.workspaceId, furthest);
-      await this.runOnDue(run);
+      for await (const files of this.queue.due(run.workspaceId, asOf))
+        if (!(await this.thinFiles(files, run))) return;
     });
     if (report.isComplete) await this.progress.upsert({ id: true, asOf: report.asOf }, ['id']);
     return report;
@@ -120,11 +121,6 @@ export class Retention {
     }
     const isComplete = options.signal?.aborted !== true;
     return { asOf, ...total, longestLockMs: thinning.longestLockMs, isComplete };
-  }
-
-  private async runOnDue(run: Run): Promise<void> {
-    for await (const files of this.queue.due(run.workspaceId, run.thinning.asOf))
-      if (!(await this.thinFiles(files, run))) return;
   }
 
   /** Thins files that are due. Returns false, and leaves them due, when the run has to end. */
