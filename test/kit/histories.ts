@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { HistoryEntry } from '../../src/domain/retention/retention-rule.js';
 import type { TestDatabase } from './database.js';
+import type { HistoryEntry } from './retention-rule.js';
 import { sha256 } from './workspace.js';
 
 /** One row of a workspace's log, to be written directly into the database. */

@@ -51,7 +51,9 @@ export async function* supersededVersions(
   batchSize: () => number,
 ): AsyncGenerator<Batch, void> {
   for (let above: string | undefined = BEFORE_ALL_IDS; above !== undefined;) {
-    const files: string[] = await filesAbove(database, workspaceId, above);
+    const values = [workspaceId, above, FILES, VERSIONS];
+    const rows = await read<{ id: string }>(database, retentionStatements.files, values);
+    const files: string[] = rows.map(({ id }) => id);
     if (files.length > 0) yield* supersededOf(database, { workspaceId, files, now }, batchSize);
     above = files.at(-1);
   }
@@ -98,11 +100,6 @@ function* inBatches({ versionIds, versions }: Batch, batchSize: () => number): G
 }
 
 const placeOf = (index: number): number => index * (BEFORE_ID + ID);
-
-async function filesAbove(database: Database, workspaceId: string, above: string): Promise<string[]> {
-  const values = [workspaceId, above, FILES, VERSIONS];
-  return (await read<{ id: string }>(database, retentionStatements.files, values)).map(({ id }) => id);
-}
 
 function read<Row>(database: Database, query: Statement, values: readonly Parameter[]): Promise<Row[]> {
   return database.snapshot(async (tx) => {

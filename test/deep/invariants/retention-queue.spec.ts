@@ -5,7 +5,7 @@ import { Database } from '../../../src/platform/database/index.js';
 import { LockedThinning } from '../../../src/domain/retention/locked-thinning.js';
 import { Retention } from '../../../src/domain/retention/index.js';
 import { RetentionQueue } from '../../../src/domain/retention/retention-queue.js';
-import { versionsToThin } from '../../../src/domain/retention/retention-rule.js';
+import { versionsToThin } from '../../kit/retention-rule.js';
 import { WorkspacePurge } from '../../../src/domain/workspaces/index.js';
 import { uploadDirectly } from '../../kit/direct-upload.js';
 import { remainingVersions, writeUser } from '../../kit/histories.js';

@@ -4,7 +4,7 @@ import { Versions } from '../../../src/domain/files/versions.service.js';
 import { Blobs, BlobSweeper } from '../../../src/platform/storage/index.js';
 import { Retention } from '../../../src/domain/retention/index.js';
 import { LockedThinning } from '../../../src/domain/retention/locked-thinning.js';
-import { versionsToThin } from '../../../src/domain/retention/retention-rule.js';
+import { versionsToThin } from '../../kit/retention-rule.js';
 import { type LoggedOperation, writeLog, type WrittenVersion } from '../../kit/histories.js';
 import { expectReplayLaw, scrub } from '../../kit/oracles.js';
 import { sha256, startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';

@@ -1,6 +1,6 @@
 import { createLogger, Log as ServiceLog } from '../../../src/platform/log.js';
 import { createDataSource, Database, StatementLimiter } from '../../../src/platform/database/index.js';
-import { versionsToThin } from '../../../src/domain/retention/retention-rule.js';
+import { versionsToThin } from '../../kit/retention-rule.js';
 import { Retention } from '../../../src/domain/retention/index.js';
 import { RetentionProgress } from '../../../src/domain/retention/history-walk.js';
 import { RetentionQueue } from '../../../src/domain/retention/retention-queue.js';
