@@ -159,7 +159,9 @@ export class AssetUploads {
   async upload(upload: AssetUpload, body: UploadBody): Promise<string> {
     try {
       const token = await body.open();
-      const verdict = token === undefined ? 'new' : await this.foresee(upload, token);
+      // The likely verdict: avoids storing the bytes of a repeated upload.
+      const verdict =
+        token === undefined ? 'new' : await verdictOn(this.database, upload, token, this.clock.now());
       if (verdict === 'new') return await this.create(upload, body);
       // Nothing is stored, but errors in the body still take precedence over a conflict of the token.
       await body.skip();
@@ -189,23 +191,15 @@ export class AssetUploads {
     return settled(verdict, token);
   }
 
-  /** The likely verdict: avoids storing the bytes of a repeated upload. */
-  private async foresee({ workspaceId, idempotencyKey }: AssetUpload, token: string): Promise<Verdict> {
-    const values = [workspaceId, token, idempotencyKey, oldestValidKey(this.clock.now())];
-    const [state] = await this.database.run<UploadState>(assetStatements.uploadState, values);
-    return judge(state, token);
-  }
-
   private async commit(
     tx: Tx,
-    { workspaceId, idempotencyKey }: AssetUpload,
+    upload: AssetUpload,
     { token, blob, allowance }: { token: string; blob: StagedBlob; allowance: number },
   ): Promise<Verdict> {
+    const { workspaceId, idempotencyKey } = upload;
     const ownerId = await lockWorkspace(tx, workspaceId);
     const now = this.clock.now();
-    const values = [workspaceId, token, idempotencyKey, oldestValidKey(now)];
-    const [state] = await tx.run<UploadState>(assetStatements.uploadState, values);
-    const verdict = judge(state, token);
+    const verdict = await verdictOn(tx, upload, token, now);
     if (verdict !== 'new') return verdict;
 
     await this.quota.reserve(tx, ownerId, blob.size, allowance);
@@ -257,7 +251,14 @@ async function insertInSteps(tx: Tx, asset: NewAsset): Promise<boolean> {
 }
 
 /** Asset rule 3. The key is checked first, because a repeated upload finds its own token taken. */
-function judge(state: UploadState | undefined, token: string): Verdict {
+async function verdictOn(
+  reader: Pick<Database, 'run'>,
+  { workspaceId, idempotencyKey }: AssetUpload,
+  token: string,
+  now: Date,
+): Promise<Verdict> {
+  const values = [workspaceId, token, idempotencyKey, oldestValidKey(now)];
+  const [state] = await reader.run<UploadState>(assetStatements.uploadState, values);
   if (state?.tokenOfKey === token) return 'replay';
   if (typeof state?.tokenOfKey === 'string') return 'other token';
   return state?.isTaken ? 'taken' : 'new';
