@@ -26,9 +26,7 @@ export const assetStatements = {
      WHERE a.workspace_id = $1 AND a.token = $2`,
   ),
 
-  /**
-   * What blocks an upload: the token that the key was used for, unless that was before $4, and an existing asset with this token.
-   */
+  /** What blocks an upload: the token that the key was used for after $4, and an existing asset with this token. */
   uploadState: statement(
     'assets.upload_state',
     `SELECT (SELECT token FROM {asset_idempotency_keys}

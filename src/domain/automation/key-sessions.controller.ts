@@ -41,9 +41,7 @@ type VaultRequest = AuthenticatedRequest & { workspace: WorkspaceRef; vault: Vau
 const requestOf = (context: ExecutionContext): VaultRequest =>
   context.switchToHttp().getRequest<VaultRequest>();
 
-/**
- * Runs after all global guards, so it reveals nothing to unauthorized callers: 401 unless `X-Key-Session` opens the workspace.
- */
+/** 401 unless `X-Key-Session` opens the workspace. Runs after all global guards, so unauthorized callers learn nothing. */
 @Injectable()
 class KeySessionGuard implements CanActivate {
   constructor(private readonly sessions: KeySessions) {}

@@ -54,9 +54,7 @@ export class SocketAdapter extends WsAdapter {
     // The gateway reads the frames.
   }
 
-  /**
-   * An error in a client's frames concerns only that client: ws closes the socket with a protocol close code; nothing is logged.
-   */
+  /** An error in a client's frames concerns that client alone: ws closes the socket with a protocol close code; no log. */
   override bindErrorHandler(server: WebSocketServer): WebSocketServer {
     server.on('connection', (socket: WebSocket) => socket.on('error', () => undefined));
     return server;

@@ -107,9 +107,7 @@ export class UpgradeAuthorizer {
   }
 }
 
-/**
- * The Authorization header takes precedence, even when it is malformed. The query is for browsers, which cannot set headers here.
- */
+/** The Authorization header counts, even when it is malformed. The query is for browsers, which cannot set headers here. */
 function tokenOf({ headers }: IncomingMessage, query: URLSearchParams): string | undefined {
   if (headers.authorization !== undefined) return bearerIn(headers.authorization);
   const [token, ...more] = query.getAll('token');

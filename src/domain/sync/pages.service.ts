@@ -130,9 +130,7 @@ export class ChangeLogReader {
   }
 }
 
-/**
- * Returns the only row of a query that always has one; no row means that the workspace was deleted meanwhile. @throws NotFound
- */
+/** Returns the first row of a query that has one unless the workspace was deleted meanwhile. @throws NotFound */
 function requireRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new NotFound('workspace not found');
   return row;

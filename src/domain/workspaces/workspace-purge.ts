@@ -21,9 +21,7 @@ import { deletionStatements, purgeStatements } from './workspaces.queries.js';
 /** A deleted workspace whose data is to be purged. */
 export interface DeletedWorkspace {
   readonly id: string;
-  /**
-   * Null once the owner's account has been deleted. All such workspaces share one turn: no user waits for the quota they free.
-   */
+  /** Null once the owner's account is deleted. All such workspaces share one turn: no user waits for the quota they free. */
   readonly userId: string | null;
 }
 

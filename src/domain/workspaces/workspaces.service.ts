@@ -90,9 +90,7 @@ export class Workspaces {
     if (!wasThere) throw new NotFound('workspace not found');
   }
 
-  /**
-   * When this resolves, the workspace is gone for every caller; its rows and blobs are purged in the background. @throws NotFound
-   */
+  /** When this resolves, the workspace is gone for every caller; its data is purged in the background. @throws NotFound */
   async delete(id: string, by: Acting): Promise<void> {
     const wasThere = await this.deletion.delete(id, this.clock.now(), by);
     if (!wasThere) throw new NotFound('workspace not found');

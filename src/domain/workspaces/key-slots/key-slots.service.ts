@@ -24,9 +24,7 @@ import {
 } from '../../automation/key-slot-crypto.js';
 import { type LockedWorkspace, lockWorkspaceRow, type WorkspaceEntity } from '../index.js';
 
-/**
- * The master key of a workspace, encrypted by a client under a password, a recovery key or a passkey. The service cannot open it.
- */
+/** The master key of a workspace, encrypted by a client under a password, recovery key or passkey. The service cannot open it. */
 @Entity('key_slots')
 export class StoredKeySlot {
   @PrimaryColumn('uuid')
