@@ -40,11 +40,8 @@ export class WorkspacesOfUser {
 
   /** Oldest first, page by page; only the token's workspace if the token is bound to one. */
   async *list({ userId, workspaceId }: Principal): AsyncGenerator<ListedWorkspace[], void> {
-    if (workspaceId !== null) {
-      yield await this.among(userId, [workspaceId]);
-      return;
-    }
-    yield* pagesById(BEFORE_ALL_IDS, PAGE, (above) => this.page(userId, above, PAGE));
+    if (workspaceId !== null) yield await this.among(userId, [workspaceId]);
+    else yield* pagesById(BEFORE_ALL_IDS, PAGE, (above) => this.page(userId, above, PAGE));
   }
 
   /** The oldest workspaces, up to the maximum a user can have. */
