@@ -14,59 +14,51 @@ import { MAX_IMAGE_LENGTH } from './account-fields.js';
 import type { IdentityActionName } from './identity-request.js';
 import { FACTOR_DOCS } from './factors/factor.docs.js';
 import {
+  bodyOfTexts,
+  DONE,
+  jsonBody,
+  NO_SESSION,
   OF_POST,
   refused,
   SESSION,
   SESSION_COOKIE,
-  SESSION_NEEDED,
+  SUSPENDED,
   USER,
-  WAITS_FOR_FACTOR,
   WHO,
 } from './identity.js';
 import { PASSKEY_DOCS } from './passkeys/passkey.docs.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './current-password.js';
 
-const credentials = (names: readonly string[]): OperationDocs['body'] => ({
-  type: 'application/json',
-  schema: {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, STRING])),
-    required: names,
-  },
-});
+/** The answer to a right password when the account has a second factor. */
+const WAITS_FOR_FACTOR = named(
+  'SecondFactorNeeded',
+  objectOf({ twoFactorRedirect: { const: true }, twoFactorMethods: arrayOf(oneOf('totp')) }),
+);
 
-const NEW_PASSWORD: OperationDocs['body'] = {
-  type: 'application/json',
-  schema: {
-    type: 'object',
-    properties: {
+const NEW_PASSWORD = { ...STRING, minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max };
+const REVOKES_TOKENS = { ...BOOLEAN, description: 'Whether to revoke all personal access tokens too.' };
+
+const CHANGE = jsonBody(
+  objectOf(
+    {
       currentPassword: STRING,
-      newPassword: { ...STRING, minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max },
+      newPassword: NEW_PASSWORD,
       revokeOtherSessions: {
         ...BOOLEAN,
         description:
           'The other sessions are revoked in any case. With true, this session also gets a new token.',
       },
-      revokeAccessTokens: { ...BOOLEAN, description: 'Whether to revoke all personal access tokens too.' },
+      revokeAccessTokens: REVOKES_TOKENS,
     },
-    required: ['currentPassword', 'newPassword'],
-    additionalProperties: false,
-  },
-};
+    ['revokeOtherSessions', 'revokeAccessTokens'],
+  ),
+);
 
-const RESET: OperationDocs['body'] = {
-  type: 'application/json',
-  schema: {
-    type: 'object',
-    properties: {
-      token: STRING,
-      newPassword: { ...STRING, minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max },
-      revokeAccessTokens: { ...BOOLEAN, description: 'Whether to revoke all personal access tokens too.' },
-    },
-    required: ['token', 'newPassword'],
-    additionalProperties: false,
-  },
-};
+const RESET = jsonBody(
+  objectOf({ token: STRING, newPassword: NEW_PASSWORD, revokeAccessTokens: REVOKES_TOKENS }, [
+    'revokeAccessTokens',
+  ]),
+);
 
 const PROFILE: OperationDocs['body'] = {
   description: 'At least one of the fields.',
@@ -82,9 +74,12 @@ const PROFILE: OperationDocs['body'] = {
   },
 };
 
-const DONE = objectOf<{ status: true }>({ status: { const: true } });
+const ENTERED = objectOf({ token: nullable(STRING), user: USER });
 
-const SUSPENDED = refused('the account is suspended');
+const TOKEN = objectOf({ token: STRING });
+
+/** Answers of the actions that send mail or need one. */
+const OF_MAIL = { ...OF_POST, 404: 'the service cannot send mail' } as const;
 
 /** Better Auth as mounted: it has its own session, cookie and origin checks, and its own error format. */
 export const IDENTITY_DOCS = {
@@ -95,11 +90,11 @@ export const IDENTITY_DOCS = {
         'POST sign-up/email': {
           id: 'identity.signUp',
           summary: 'Create an account with email and password',
-          body: credentials(['name', 'email', 'password']),
+          body: bodyOfTexts('name', 'email', 'password'),
           answers: {
             200: json(
               'the account and a new session; `token` is null, and nobody is signed in, where the address must be confirmed first, also if the address has an account',
-              objectOf<Record<'token' | 'user', unknown>>({ token: nullable(STRING), user: USER }),
+              ENTERED,
               SESSION_COOKIE,
             ),
             400: refused('a field is invalid, the password is too common, or sign-up is closed'),
@@ -110,16 +105,13 @@ export const IDENTITY_DOCS = {
         'POST sign-in/email': {
           id: 'identity.signIn',
           summary: 'Sign in with email and password',
-          body: credentials(['email', 'password']),
+          body: bodyOfTexts('email', 'password'),
           answers: {
             200: json(
               'a new session; or, for an account with a second factor, a cookie to send back with the code',
               {
                 anyOf: [
-                  objectOf<Record<'redirect' | 'token' | 'user' | 'url', unknown>>(
-                    { redirect: BOOLEAN, token: STRING, user: USER, url: URL_TEXT },
-                    ['url'],
-                  ),
+                  objectOf({ redirect: BOOLEAN, token: STRING, user: USER, url: URL_TEXT }, ['url']),
                   WAITS_FOR_FACTOR,
                 ],
               },
@@ -143,13 +135,13 @@ export const IDENTITY_DOCS = {
         },
         'GET list-sessions': {
           summary: 'List the live sessions of the user, at most 100',
-          ...SESSION_NEEDED,
+          session: 'required',
           answers: {
             200: json(
               'the sessions; `token` is the id of the session, except for the one that asks',
               arrayOf(SESSION),
             ),
-            401: refused('there is no session'),
+            401: NO_SESSION,
             403: refused(
               'the session is older than a day, so the user must sign in again; or the account is suspended',
             ),
@@ -158,39 +150,39 @@ export const IDENTITY_DOCS = {
         'POST revoke-session': {
           summary: 'Revoke a session of the user',
           description: '`token` is the one that `list-sessions` shows.',
-          ...SESSION_NEEDED,
-          body: credentials(['token']),
+          session: 'required',
+          body: bodyOfTexts('token'),
           answers: {
             200: json('the session is revoked, or no session has this token', DONE),
             ...OF_POST,
             400: refused('the token is missing'),
-            401: refused('there is no session'),
+            401: NO_SESSION,
           },
         },
         'POST revoke-other-sessions': {
           summary: 'Revoke the other sessions of the user',
-          ...SESSION_NEEDED,
+          session: 'required',
           answers: {
             200: json('the sessions are revoked', DONE),
             ...OF_POST,
             400: refused('the body is not JSON'),
-            401: refused('there is no session'),
+            401: NO_SESSION,
           },
         },
         'POST change-password': {
           summary: 'Change the password and revoke all other sessions',
-          ...SESSION_NEEDED,
-          body: NEW_PASSWORD,
+          session: 'required',
+          body: CHANGE,
           answers: {
             200: json(
               'the password is changed; `token` is the new token of this session if `revokeOtherSessions` is true',
-              objectOf<Record<'token' | 'user', unknown>>({ token: nullable(STRING), user: USER }),
+              ENTERED,
             ),
             ...OF_POST,
             400: refused(
               'the current password is wrong, the new one is too short, too long or too common, or the account has no password',
             ),
-            401: refused('there is no session'),
+            401: NO_SESSION,
           },
         },
         'POST request-password-reset': {
@@ -198,15 +190,11 @@ export const IDENTITY_DOCS = {
           summary: 'Have a link for a new password sent',
           description:
             'The answer is the same whether or not the address has an account. Exists only where the service can send mail.',
-          body: credentials(['email']),
+          body: bodyOfTexts('email'),
           answers: {
-            200: json(
-              'the request is accepted',
-              objectOf<Record<'status' | 'message', unknown>>({ status: { const: true }, message: STRING }),
-            ),
-            ...OF_POST,
+            200: json('the request is accepted', objectOf({ status: { const: true }, message: STRING })),
+            ...OF_MAIL,
             400: refused('the email is invalid'),
-            404: 'the service cannot send mail',
           },
         },
         'POST send-verification-email': {
@@ -214,12 +202,11 @@ export const IDENTITY_DOCS = {
           summary: 'Have another link to confirm the address sent',
           description:
             'The answer is the same whether or not the address has an account that waits for it. Exists only where the service can send mail.',
-          body: credentials(['email']),
+          body: bodyOfTexts('email'),
           answers: {
             200: json('the request is accepted', DONE),
-            ...OF_POST,
+            ...OF_MAIL,
             400: refused('the email is invalid'),
-            404: 'the service cannot send mail',
           },
         },
         'POST reset-password': {
@@ -230,33 +217,32 @@ export const IDENTITY_DOCS = {
           body: RESET,
           answers: {
             200: json('the password is changed', DONE),
-            ...OF_POST,
+            ...OF_MAIL,
             400: refused(
               'the link does not work any more, or the password is too short, too long or too common',
             ),
-            404: 'the service cannot send mail',
           },
         },
         ...FACTOR_DOCS,
         ...PASSKEY_DOCS,
         'POST update-user': {
           summary: 'Change the name or picture of the user',
-          ...SESSION_NEEDED,
+          session: 'required',
           body: PROFILE,
           answers: {
             200: json('the user is changed', DONE, SESSION_COOKIE),
             ...OF_POST,
             400: refused('a field is invalid, or there is none'),
-            401: refused('there is no session'),
+            401: NO_SESSION,
           },
         },
         'GET one-time-token/generate': {
           id: 'identity.createOneTimeToken',
           summary: `Create a one-time token of the session, valid for ${ONE_TIME_TOKEN_MINUTES} minutes`,
-          ...SESSION_NEEDED,
+          session: 'required',
           answers: {
-            200: json('the token', objectOf<{ token: string }>({ token: STRING })),
-            401: refused('there is no session'),
+            200: json('the token', TOKEN),
+            401: NO_SESSION,
             403: SUSPENDED,
           },
         },
@@ -264,7 +250,7 @@ export const IDENTITY_DOCS = {
           id: 'identity.verifyOneTimeToken',
           summary: 'Exchange a one-time token for its session',
           description: 'A token works once.',
-          body: credentials(['token']),
+          body: bodyOfTexts('token'),
           answers: {
             200: json('the session and its user', WHO, SESSION_COOKIE),
             ...OF_POST,
@@ -274,10 +260,10 @@ export const IDENTITY_DOCS = {
         'GET token': {
           id: 'identity.getToken',
           summary: `Get a service JWT for the session, valid for ${JWT_MINUTES} minutes while the session lasts`,
-          ...SESSION_NEEDED,
+          session: 'required',
           answers: {
-            200: json('an RS256 JWT', objectOf<{ token: string }>({ token: STRING })),
-            401: refused('there is no session'),
+            200: json('an RS256 JWT', TOKEN),
+            401: NO_SESSION,
             403: SUSPENDED,
           },
         },
@@ -287,11 +273,11 @@ export const IDENTITY_DOCS = {
           answers: {
             200: json(
               'a JSON Web Key Set',
-              objectOf<{ keys: unknown }>({
+              objectOf({
                 keys: arrayOf(
                   named(
                     'PublicKey',
-                    objectOf<Record<'alg' | 'kty' | 'e' | 'n' | 'kid', string>>({
+                    objectOf({
                       alg: oneOf('RS256'),
                       kty: oneOf('RSA'),
                       e: STRING,
@@ -308,7 +294,7 @@ export const IDENTITY_DOCS = {
           summary: 'Sign out',
           session: 'optional',
           answers: {
-            200: json('the session has ended', objectOf<{ success: true }>({ success: { const: true } })),
+            200: json('the session has ended', objectOf({ success: { const: true } })),
             ...OF_POST,
             400: refused('the body is not JSON'),
           },

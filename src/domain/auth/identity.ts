@@ -5,7 +5,6 @@ import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
 import {
   type AnswerDocs,
-  arrayOf,
   BOOLEAN,
   ERROR,
   INSTANT,
@@ -13,7 +12,7 @@ import {
   named,
   nullable,
   objectOf,
-  oneOf,
+  type OperationDocs,
   type Schema,
   STRING,
   UUID,
@@ -239,67 +238,57 @@ const TABLES = {
   },
 };
 
-const TEXT_OR_NULL = nullable(STRING);
-
-type UserKey =
-  'id' | 'name' | 'email' | 'emailVerified' | 'image' | 'createdAt' | 'updatedAt' | 'twoFactorEnabled';
-
 export const USER = named(
   'IdentityUser',
-  objectOf<Record<UserKey, unknown>>({
+  objectOf({
     id: UUID,
     name: STRING,
     email: STRING,
     emailVerified: BOOLEAN,
-    image: TEXT_OR_NULL,
+    image: nullable(STRING),
     createdAt: INSTANT,
     updatedAt: INSTANT,
     twoFactorEnabled: BOOLEAN,
   }),
 );
 
-type SessionKey =
-  'id' | 'userId' | 'token' | 'expiresAt' | 'createdAt' | 'updatedAt' | 'ipAddress' | 'userAgent';
-
 export const SESSION = named(
   'IdentitySession',
-  objectOf<Record<SessionKey, unknown>>({
+  objectOf({
     id: UUID,
     userId: UUID,
     token: STRING,
     expiresAt: INSTANT,
     createdAt: INSTANT,
     updatedAt: INSTANT,
-    ipAddress: TEXT_OR_NULL,
-    userAgent: TEXT_OR_NULL,
+    ipAddress: nullable(STRING),
+    userAgent: nullable(STRING),
   }),
 );
 
-export const WHO = objectOf<Record<'session' | 'user', unknown>>({ session: SESSION, user: USER });
+export const WHO = objectOf({ session: SESSION, user: USER });
 
-/** The answer to a right password when the account has a second factor. */
-export const WAITS_FOR_FACTOR = named(
-  'SecondFactorNeeded',
-  objectOf<Record<'twoFactorRedirect' | 'twoFactorMethods', unknown>>({
-    twoFactorRedirect: { const: true },
-    twoFactorMethods: arrayOf(oneOf('totp')),
-  }),
-);
+export const DONE = objectOf({ status: { const: true } });
+
+export const jsonBody = (schema: Schema): OperationDocs['body'] => ({ type: 'application/json', schema });
+
+/** A body of texts, all of them required. */
+export const bodyOfTexts = (...names: readonly string[]): OperationDocs['body'] =>
+  jsonBody({
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, STRING])),
+    required: names,
+  });
 
 /** The handler's own error format, or that of the service, which reads the body first. */
 const REFUSED: Schema = {
-  anyOf: [
-    ERROR,
-    named('IdentityError', {
-      type: 'object',
-      properties: { message: STRING, code: STRING },
-      required: ['message'],
-      additionalProperties: false,
-    }),
-  ],
+  anyOf: [ERROR, named('IdentityError', objectOf({ message: STRING, code: STRING }, ['code']))],
 };
 
 export const refused = (description: string): AnswerDocs => json(description, REFUSED);
+
+export const NO_SESSION = refused('there is no session');
+export const SUSPENDED = refused('the account is suspended');
 
 /** Answers that every POST may get. */
 export const OF_POST = {
@@ -307,7 +296,8 @@ export const OF_POST = {
   413: 'the body is too large',
 } as const;
 
-export const SESSION_NEEDED = { session: 'required' } as const;
+/** Actions on the factors of the user who is signed in. */
+export const OWN_FACTORS = { tag: 'Factors', session: 'required' } as const;
 
 export const SESSION_COOKIE = {
   'Set-Cookie': 'The session cookie, for browsers.',

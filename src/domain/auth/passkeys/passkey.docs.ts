@@ -11,24 +11,21 @@ import {
   STRING,
   UUID,
 } from '../../../platform/api-docs/index.js';
-import { OF_POST, refused, SESSION_COOKIE, SESSION_NEEDED, WHO } from '../identity.js';
-
-type PasskeyKey =
-  | 'id'
-  | 'userId'
-  | 'name'
-  | 'publicKey'
-  | 'credentialID'
-  | 'counter'
-  | 'deviceType'
-  | 'backedUp'
-  | 'transports'
-  | 'createdAt'
-  | 'aaguid';
+import {
+  DONE,
+  jsonBody,
+  NO_SESSION,
+  OF_POST,
+  OWN_FACTORS,
+  refused,
+  SESSION_COOKIE,
+  SUSPENDED,
+  WHO,
+} from '../identity.js';
 
 const PASSKEY = named(
   'Passkey',
-  objectOf<Record<PasskeyKey, unknown>>({
+  objectOf({
     id: UUID,
     userId: UUID,
     name: nullable(STRING),
@@ -46,23 +43,9 @@ const PASSKEY = named(
 /** Defined by WebAuthn. */
 const OPTIONS: Schema = { type: 'object', properties: { challenge: STRING }, required: ['challenge'] };
 
-const bodyOf = (
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[],
-): OperationDocs['body'] => ({
-  type: 'application/json',
-  schema: { type: 'object', properties, required },
-});
-
-const strictBodyOf = (properties: Readonly<Record<string, Schema>>): OperationDocs['body'] => ({
-  type: 'application/json',
-  schema: { type: 'object', properties, required: Object.keys(properties), additionalProperties: false },
-});
-
 const CHALLENGE_COOKIE = {
   'Set-Cookie': 'The cookie that the answer to the challenge must be sent back with.',
 };
-const NO_SESSION = refused('there is no session');
 const NOT_RECENT = refused('`recent sign-in required`, or the account is suspended');
 const UNVERIFIED = refused('the challenge is unknown, used or expired, or the answer is not valid for it');
 
@@ -70,9 +53,8 @@ const UNVERIFIED = refused('the challenge is unknown, used or expired, or the an
 export const PASSKEY_DOCS = {
   'GET passkey/generate-register-options': {
     id: 'factors.beginPasskey',
-    tag: 'Factors',
     summary: 'Begin to add a passkey',
-    ...SESSION_NEEDED,
+    ...OWN_FACTORS,
     answers: {
       200: json('the options for `navigator.credentials.create`', OPTIONS, CHALLENGE_COOKIE),
       401: NO_SESSION,
@@ -81,10 +63,13 @@ export const PASSKEY_DOCS = {
   },
   'POST passkey/verify-registration': {
     id: 'factors.addPasskey',
-    tag: 'Factors',
     summary: 'Add a passkey',
-    ...SESSION_NEEDED,
-    body: bodyOf({ response: { type: 'object' }, name: STRING }, ['response']),
+    ...OWN_FACTORS,
+    body: jsonBody({
+      type: 'object',
+      properties: { response: { type: 'object' }, name: STRING },
+      required: ['response'],
+    }),
     answers: {
       200: json('the passkey', PASSKEY),
       ...OF_POST,
@@ -104,7 +89,11 @@ export const PASSKEY_DOCS = {
     tag: 'Factors',
     summary: 'Sign in with a passkey',
     description: 'Replaces the password and the second factor: the authenticator has verified the user.',
-    body: bodyOf({ response: { type: 'object' } }, ['response']),
+    body: jsonBody({
+      type: 'object',
+      properties: { response: { type: 'object' } },
+      required: ['response'],
+    }),
     answers: {
       200: json('a new session', WHO, SESSION_COOKIE),
       ...OF_POST,
@@ -114,23 +103,21 @@ export const PASSKEY_DOCS = {
   },
   'GET passkey/list-user-passkeys': {
     id: 'factors.listPasskeys',
-    tag: 'Factors',
     summary: 'List the passkeys of the user',
-    ...SESSION_NEEDED,
+    ...OWN_FACTORS,
     answers: {
       200: json('the passkeys', arrayOf(PASSKEY)),
       401: NO_SESSION,
-      403: refused('the account is suspended'),
+      403: SUSPENDED,
     },
   },
   'POST passkey/update-passkey': {
     id: 'factors.renamePasskey',
-    tag: 'Factors',
     summary: 'Rename a passkey',
-    ...SESSION_NEEDED,
-    body: strictBodyOf({ id: STRING, name: STRING }),
+    ...OWN_FACTORS,
+    body: jsonBody(objectOf({ id: STRING, name: STRING })),
     answers: {
-      200: json('the passkey', objectOf<{ passkey: unknown }>({ passkey: PASSKEY })),
+      200: json('the passkey', objectOf({ passkey: PASSKEY })),
       ...OF_POST,
       400: refused('a field is invalid'),
       401: refused('there is no session, or the passkey is of another user'),
@@ -139,12 +126,11 @@ export const PASSKEY_DOCS = {
   },
   'POST passkey/delete-passkey': {
     id: 'factors.removePasskey',
-    tag: 'Factors',
     summary: 'Remove a passkey',
-    ...SESSION_NEEDED,
-    body: strictBodyOf({ id: STRING }),
+    ...OWN_FACTORS,
+    body: jsonBody(objectOf({ id: STRING })),
     answers: {
-      200: json('the passkey is removed', objectOf<{ status: true }>({ status: { const: true } })),
+      200: json('the passkey is removed', DONE),
       ...OF_POST,
       400: refused('it is the last way to sign in, or the id is not text'),
       401: NO_SESSION,
