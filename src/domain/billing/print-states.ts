@@ -1,3 +1,3 @@
-import { statesDocument } from './subscription-state.js';
+import { statesInMarkdown } from './subscription-state.js';
 
-process.stdout.write(statesDocument());
+process.stdout.write(statesInMarkdown());

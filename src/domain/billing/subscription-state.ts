@@ -22,21 +22,12 @@ export type ProviderCause = ProviderStatus | 'deleted' | 'payment_failed';
  */
 export type Cause = 'trial_started' | 'trial_ended' | 'grant_ended' | ProviderCause;
 
-const fromAny = (to: SubscriptionStatus): Record<SubscriptionStatus, SubscriptionStatus> => ({
-  free: to,
-  trial: to,
-  active: to,
-  past_due: to,
-  cancelled: to,
-  expired: to,
-});
+type Edges = Readonly<Partial<Record<SubscriptionStatus, SubscriptionStatus>>>;
 
-/**
- * The whole state table; without an entry, the cause changes nothing. docs/reference/subscription-states.md is printed from it.
- */
-export const TRANSITIONS: Readonly<
-  Record<Cause, Readonly<Partial<Record<SubscriptionStatus, SubscriptionStatus>>>>
-> = {
+const fromAny = (to: SubscriptionStatus): Edges => Object.fromEntries(STATUSES.map((from) => [from, to]));
+
+/** The whole state table; without an entry, the cause changes nothing. docs/reference/subscription-states.md shows it. */
+export const TRANSITIONS: Readonly<Record<Cause, Edges>> = {
   trial_started: { free: 'trial' },
   trial_ended: { trial: 'expired' },
   grant_ended: { active: 'expired' },
@@ -112,47 +103,18 @@ export function isSameState(a: SubscriptionState, b: SubscriptionState): boolean
   return keys.every((key) => a[key]?.valueOf() === b[key]?.valueOf());
 }
 
-const MEANING: Readonly<Record<Cause, string>> = {
+/** Causes that are not a status of the provider's created and updated events. */
+const MEANING: Readonly<Partial<Record<Cause, string>>> = {
   trial_started: '`POST /api/v1/subscription/trial`, once per user ever',
   trial_ended: 'the trial ends',
   grant_ended: 'a manual grant ends',
-  trialing: 'created or updated: `trialing`',
-  active: 'created or updated: `active`',
-  past_due: 'created or updated: `past_due`',
-  unpaid: 'created or updated: `unpaid`',
-  canceled: 'created or updated: `canceled`',
-  incomplete: 'created or updated: `incomplete`',
-  incomplete_expired: 'created or updated: `incomplete_expired`',
-  paused: 'created or updated: `paused`',
   deleted: '`customer.subscription.deleted`',
   payment_failed: '`invoice.payment_failed`',
 };
 
-const HEAD = `# Subscription states
-
-Printed from \`src/domain/billing/subscription-state.ts\` by \`node dist/src/domain/billing/print-states.js > docs/reference/subscription-states.md\`; a test
-compares this page with the code. "Created or updated" stands for the events \`customer.subscription.created\` and
-\`.updated\`; the word after it is the status in the provider's object.
-`;
-
-const TAIL = `Events are applied in the order in which they happened, whatever the order of their arrival ([ADR 10](../adr/0010-billing.md)).
-
-One more condition applies: an event about a subscription other than the current one changes nothing, unless it is a
-creation or an update that leads to \`trial\`, \`active\` or \`past_due\`; then that subscription becomes the current one.
-While the service's own trial runs, a subscription that was never paid for counts as another one too.
-
-A deletion is final. Among the events of the same second it is applied last, and no creation, update or failed payment of
-that subscription has an effect after it, even with a later time. A new subscription at the provider has a new id and is
-not affected.
-
-These statuses are active (not 402): \`trial\` before its end, \`active\`, \`past_due\` for \`BILLING_GRACE_DAYS\` after it began,
-\`cancelled\` until the end of the paid period. This is computed on each request. When a trial or a grant ends, its status
-reads as \`expired\` at once; the nightly job \`subscriptions\`, or \`admin subscriptions expire\`, stores it.
-`;
-
-/** The text of docs/reference/subscription-states.md. */
-export function statesDocument(): string {
-  return [HEAD, diagram(), table(), TAIL].join('\n');
+/** The diagram and the table of docs/reference/subscription-states.md. */
+export function statesInMarkdown(): string {
+  return [diagram(), table()].join('\n');
 }
 
 function diagram(): string {
@@ -180,7 +142,8 @@ function table(): string {
   const rule = `|---|${STATUSES.map(() => '---|').join('')}`;
   const rows = CAUSES.map((cause) => {
     const cells = STATUSES.map((from) => TRANSITIONS[cause][from] ?? '–');
-    return `| ${MEANING[cause]} | ${cells.join(' | ')} |`;
+    const meaning = MEANING[cause] ?? `created or updated: \`${cause}\``;
+    return `| ${meaning} | ${cells.join(' | ')} |`;
   });
   return ['Each cell is the status afterwards; – changes nothing.', '', head, rule, ...rows, ''].join('\n');
 }

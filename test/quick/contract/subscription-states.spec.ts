@@ -6,7 +6,7 @@ import {
   CAUSES,
   FREE,
   PROVIDER_STATUSES,
-  statesDocument,
+  statesInMarkdown,
   STATUSES,
   type SubscriptionState,
   type SubscriptionStatus,
@@ -71,6 +71,10 @@ function event(cause: PaymentEvent['cause'], subscriptionId: string, at = LATER)
   };
 }
 
+/** The diagram and the table of the page; the text around them is written by hand. */
+const sectionOf = (page: string): string =>
+  page.slice(page.indexOf('```mermaid'), page.indexOf('\nEvents are applied in the order'));
+
 describe('the state table', () => {
   it('has every cause', () => {
     expect([...CAUSES].sort()).toEqual(Object.keys(CONTRACT).sort());
@@ -81,12 +85,12 @@ describe('the state table', () => {
     expect(transition(from, cause)).toBe(to);
   });
 
-  it('is what docs/reference/subscription-states.md shows (node dist/src/domain/billing/print-states.js writes it)', () => {
+  it('is what docs/reference/subscription-states.md shows (node dist/src/domain/billing/print-states.js prints it)', () => {
     const file = readFileSync(
       join(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'subscription-states.md'),
       'utf8',
     );
-    expect(file).toBe(statesDocument());
+    expect(sectionOf(file)).toBe(statesInMarkdown());
   });
 });
 
