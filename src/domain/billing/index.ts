@@ -11,7 +11,7 @@ import { WebhookController, WebhookSignature } from './webhook.controller.js';
 
 export { PaymentEventEntity } from './billing.entities.js';
 export { PaymentEvents } from './payment-events.service.js';
-export { PaymentProvider, type ProviderIds, ProviderRefusal } from './payment-provider.js';
+export { PaymentProvider, ProviderRefusal } from './payment-provider.js';
 export { EVENT_TYPES, type EventType, type SampleEvent, sampleEvent } from './provider-event.js';
 export { Customers, Purchases } from './purchases.service.js';
 export { type Subscription, type SubscriptionDetails, Subscriptions } from './subscriptions.service.js';

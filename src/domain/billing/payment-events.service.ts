@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock.js';
-import { BEFORE_ALL_IDS, Database, removeInBatches, type Tx } from '../../platform/database/index.js';
+import {
+  BEFORE_ALL_IDS,
+  Database,
+  pagesById,
+  removeInBatches,
+  type Tx,
+} from '../../platform/database/index.js';
 import { Log } from '../../platform/log.js';
 import { type Counter, Metrics } from '../../platform/metrics.js';
 import { eventLogStatements } from './billing.queries.js';
@@ -69,20 +75,16 @@ export class PaymentEvents {
 
   /** Processes one user at a time, each in its own transaction. */
   private async closeBefore(cutoff: Date, signal?: AbortSignal): Promise<void> {
-    for (let above: string | undefined = BEFORE_ALL_IDS; above;) {
-      const users: { id: string }[] = await this.database.run(eventLogStatements.usersWithOld, [
-        cutoff,
-        above,
-        BATCH,
-      ]);
+    const pages = pagesById(BEFORE_ALL_IDS, BATCH, (above) =>
+      this.database.run<{ id: string }>(eventLogStatements.usersWithOld, [cutoff, above, BATCH]),
+    );
+    for await (const users of pages)
       for (const { id } of users) {
         if (signal?.aborted) return;
         await this.database.transaction(async (tx) => {
           if (await lockBilling(tx, { customerId: null, userId: id })) await closeOld(tx, id, cutoff);
         });
       }
-      above = users.at(-1)?.id;
-    }
   }
 }
 

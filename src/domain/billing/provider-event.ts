@@ -1,6 +1,7 @@
 import { isUUID } from 'class-validator';
 import { randomUUID } from 'node:crypto';
 import { BadRequest } from '../../platform/http/index.js';
+import type { ProviderIds } from './payment-provider.js';
 import type { EventKind, PaymentEvent, Terms } from './replay-events.js';
 import { PROVIDER_STATUSES, type ProviderStatus, TRIAL_MS } from './subscription-state.js';
 
@@ -209,10 +210,8 @@ const isKnown = (type: string): type is EventType => Object.hasOwn(EVENT_TYPES, 
 const DAY_S = 24 * 60 * 60;
 
 /** The user of a sample event, with the provider's ids if they are known. */
-export interface SampleSubject {
+export interface SampleSubject extends ProviderIds {
   readonly userId: string;
-  readonly customerId: string | null;
-  readonly subscriptionId: string | null;
 }
 
 export type SampleEvent = Readonly<Record<string, unknown>> & { readonly id: string };

@@ -37,12 +37,8 @@ export class Customers {
     return (await this.find(userId)) ?? this.create(userId, null);
   }
 
-  /** Creates a new customer in place of one that the provider no longer knows. */
-  replace(userId: string, gone: string): Promise<string> {
-    return this.create(userId, gone);
-  }
-
-  private async create(userId: string, gone: string | null): Promise<string> {
+  /** Creates a customer, in place of one that the provider no longer knows if `gone` is its id. */
+  async create(userId: string, gone: string | null): Promise<string> {
     const user = await this.users.find(userId);
     if (!user) throw new Unauthorized();
     const now = this.clock.now();
@@ -94,7 +90,7 @@ export class Purchases {
       return await this.provider.checkoutUrl({ userId, customerId, priceId });
     } catch (error) {
       if (!(error instanceof NotFound)) throw error;
-      const another = await this.customers.replace(userId, customerId);
+      const another = await this.customers.create(userId, customerId);
       return this.provider.checkoutUrl({ userId, customerId: another, priceId });
     }
   }
