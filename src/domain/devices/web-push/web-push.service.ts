@@ -7,6 +7,7 @@ import {
 import { Interval } from '@nestjs/schedule';
 import { createECDH } from 'node:crypto';
 import webPush from 'web-push';
+import { CoalescingRunner } from '../../../platform/async.js';
 import { Configuration } from '../../../platform/config/index.js';
 import { EventBus, type Topic } from '../../../platform/events/index.js';
 import { Log, requestScope } from '../../../platform/log.js';
@@ -50,9 +51,8 @@ const MAX_ANNOUNCED = 10_000;
 @Injectable()
 export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly announced = new Map<string, Announcement>();
+  private readonly rounds = new CoalescingRunner(() => requestScope.exit(() => this.round()));
   private gathering: NodeJS.Timeout | undefined;
-  private working: Promise<void> | undefined;
-  private isWanted = false;
 
   constructor(
     private readonly configuration: Configuration,
@@ -92,7 +92,7 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
     do {
       await this.work();
       await this.dispatcher.finish();
-    } while (this.working !== undefined || !this.dispatcher.isIdle);
+    } while (!this.rounds.isIdle || !this.dispatcher.isIdle);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -122,20 +122,14 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
   private work(): Promise<void> {
     clearTimeout(this.gathering);
     this.gathering = undefined;
-    this.isWanted = true;
-    this.working ??= requestScope.exit(() => this.rounds());
-    return this.working;
+    return this.rounds.run();
   }
 
-  private async rounds(): Promise<void> {
-    while (this.isWanted) {
-      this.isWanted = false;
-      await this.log.bestEffort('send pushes', async () => {
-        await this.noteAnnounced();
-        await this.dispatcher.startDue();
-      });
-    }
-    this.working = undefined;
+  private async round(): Promise<void> {
+    await this.log.bestEffort('send pushes', async () => {
+      await this.noteAnnounced();
+      await this.dispatcher.startDue();
+    });
   }
 
   /** Announcements that cannot be marked wait for the next round; a node that does not answer delays only its own. */
