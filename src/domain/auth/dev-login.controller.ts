@@ -11,12 +11,11 @@ import {
 import type { FastifyRequest } from 'fastify';
 import { AccountSuspended, Public } from '../../access/index.js';
 import { AuditLog, byUser } from './audit/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { Documented, json, objectOf, STRING, UUID } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { addressKey, Forbidden, IsName, JsonBody } from '../../platform/http/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../../platform/kill-switch.js';
 import { RateLimiter } from '../../platform/limits/index.js';
-import { DEV_LOGIN_DOCS } from './me.controller.js';
 import { IsEmailAddress } from './account-fields.js';
 import { SecondFactors } from './factors/index.js';
 import { equalSecrets } from './pat-verifier.js';
@@ -53,6 +52,31 @@ class DevLoginRequest {
   @IsName()
   name: string;
 }
+
+interface DevLoginAnswer {
+  token: string;
+  userId: string;
+  email: string;
+  name: string;
+}
+
+const DEV_LOGIN_DOCS = {
+  tag: 'Account',
+  operations: {
+    devLogin: {
+      summary: 'Get a service JWT for any email',
+      description: 'For tests and development. Creates the user if it does not exist.',
+      headers: { 'X-Dev-Login-Key': { description: 'The DEV_LOGIN_KEY of the service.', isRequired: true } },
+      answers: {
+        200: json(
+          'the token',
+          objectOf<DevLoginAnswer>({ token: STRING, userId: UUID, email: STRING, name: STRING }),
+        ),
+        403: 'dev-login is not enabled, the key is wrong, or the account is suspended or has a second factor',
+      },
+    },
+  },
+} as const;
 
 /**
  * Returns the JWT of a new session for any email, for tests and development only. It does not bypass a second factor. In
@@ -95,11 +119,4 @@ export class DevLoginController {
     if (!user) throw refusal;
     return user;
   }
-}
-
-interface DevLoginAnswer {
-  token: string;
-  userId: string;
-  email: string;
-  name: string;
 }

@@ -17,25 +17,16 @@ import { STATUSES } from './subscription-state.js';
 import { type Subscription, Subscriptions } from './subscriptions.service.js';
 
 /** Subscription info in the contract's format; times are ISO 8601. */
-export interface SubscriptionWire {
-  plan: string;
-  status: string;
-  trialStartDate: string | null;
-  trialEndDate: string | null;
-  currentPeriodEnd: string | null;
-  cancelAtPeriodEnd: boolean;
-}
+const subscriptionWire = (subscription: Subscription) => ({
+  plan: subscription.plan,
+  status: subscription.status,
+  trialStartDate: subscription.trialStart?.toISOString() ?? null,
+  trialEndDate: subscription.trialEnd?.toISOString() ?? null,
+  currentPeriodEnd: subscription.currentPeriodEnd?.toISOString() ?? null,
+  cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
+});
 
-export function subscriptionWire(subscription: Subscription): SubscriptionWire {
-  return {
-    plan: subscription.plan,
-    status: subscription.status,
-    trialStartDate: subscription.trialStart?.toISOString() ?? null,
-    trialEndDate: subscription.trialEnd?.toISOString() ?? null,
-    currentPeriodEnd: subscription.currentPeriodEnd?.toISOString() ?? null,
-    cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
-  };
-}
+type SubscriptionWire = ReturnType<typeof subscriptionWire>;
 
 const TAG = 'Subscription';
 
@@ -51,10 +42,10 @@ const SUBSCRIPTION = named(
   }),
 );
 
-const ADDRESS = json('the URL to open in the browser', objectOf<{ url: string }>({ url: URL_TEXT }));
+const ADDRESS = json('the URL to open in the browser', objectOf({ url: URL_TEXT }));
 const NO_PROVIDER = 'no payment provider is configured, or it does not respond';
 
-export const SUBSCRIPTION_DOCS = {
+const SUBSCRIPTION_DOCS = {
   tag: TAG,
   operations: {
     get: {
@@ -102,7 +93,7 @@ export const WEBHOOK_DOCS = {
       },
       body: { description: 'At most 256 KiB.', type: 'application/json', schema: { type: 'object' } },
       answers: {
-        200: json('the event is accepted', objectOf<{ received: true }>({ received: { const: true } })),
+        200: json('the event is accepted', objectOf({ received: { const: true } })),
         400: 'the signature is missing, wrong or too old, or the event is malformed',
         413: 'the event is too large',
         503: 'payment events are not configured, or too many are being sent at once',

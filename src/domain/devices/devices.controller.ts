@@ -18,34 +18,15 @@ import { IsName, JsonBody, sendJsonList } from '../../platform/http/index.js';
 import { type Device, Devices } from './devices.service.js';
 
 /** The contract requires snake_case for the list, camelCase for creation. */
-interface DeviceWire {
-  id: string;
-  name: string;
-  platform: string;
-  last_seen_at: string | null;
-  created_at: string;
-}
+const deviceWire = (device: Device) => ({
+  id: device.id,
+  name: device.name,
+  platform: device.platform,
+  last_seen_at: device.lastSeenAt?.toISOString() ?? null,
+  created_at: device.createdAt.toISOString(),
+});
 
-interface CreatedDeviceWire {
-  id: string;
-  userId: string;
-  name: string;
-  platform: string;
-}
-
-function deviceWire(device: Device): DeviceWire {
-  return {
-    id: device.id,
-    name: device.name,
-    platform: device.platform,
-    last_seen_at: device.lastSeenAt?.toISOString() ?? null,
-    created_at: device.createdAt.toISOString(),
-  };
-}
-
-function createdDeviceWire({ id, userId, name, platform }: Device): CreatedDeviceWire {
-  return { id, userId, name, platform };
-}
+type CreatedDeviceWire = Pick<Device, 'id' | 'userId' | 'name' | 'platform'>;
 
 class CreateDeviceRequest {
   @IsName(100)
@@ -57,7 +38,7 @@ class CreateDeviceRequest {
 
 const DEVICE = named(
   'Device',
-  objectOf<DeviceWire>({
+  objectOf<ReturnType<typeof deviceWire>>({
     id: UUID,
     name: STRING,
     platform: STRING,
@@ -72,10 +53,7 @@ const CREATED = named(
 );
 
 const VAPID = {
-  anyOf: [
-    objectOf<{ publicKey: string; enabled: true }>({ publicKey: STRING, enabled: { const: true } }),
-    objectOf<{ enabled: false }>({ enabled: { const: false } }),
-  ],
+  anyOf: [objectOf({ publicKey: STRING, enabled: { const: true } }), objectOf({ enabled: { const: false } })],
 };
 
 const DEVICES_DOCS = {
@@ -84,7 +62,7 @@ const DEVICES_DOCS = {
     list: {
       summary: 'List the registered devices',
       answers: {
-        200: json('all registered devices', objectOf<{ devices: unknown }>({ devices: arrayOf(DEVICE) })),
+        200: json('all registered devices', objectOf({ devices: arrayOf(DEVICE) })),
       },
     },
     create: {
@@ -129,7 +107,8 @@ export class DevicesController {
     @CurrentPrincipal() { userId }: Principal,
     @JsonBody() { name, platform }: CreateDeviceRequest,
   ): Promise<CreatedDeviceWire> {
-    return createdDeviceWire(await this.devices.create(userId, name, platform));
+    const { id } = await this.devices.create(userId, name, platform);
+    return { id, userId, name, platform };
   }
 
   /** The key that a browser needs to subscribe. */

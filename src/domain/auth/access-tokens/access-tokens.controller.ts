@@ -19,29 +19,18 @@ import {
 import { JsonBody, sendJsonList } from '../../../platform/http/index.js';
 import { AccessTokens, MintTokenRequest } from './access-tokens.service.js';
 
-interface AccessTokenWire {
-  id: string;
-  name: string;
-  created_at: string;
-  last_used_at: string | null;
-  expires_at: string | null;
-  revoked_at: string | null;
-  scopes: readonly string[];
-  workspace_id: string | null;
-}
+type AccessTokenWire = ReturnType<typeof accessTokenWire>;
 
-function accessTokenWire(token: AccessToken): AccessTokenWire {
-  return {
-    id: token.id,
-    name: token.name,
-    created_at: token.createdAt.toISOString(),
-    last_used_at: token.lastUsedAt?.toISOString() ?? null,
-    expires_at: token.expiresAt?.toISOString() ?? null,
-    revoked_at: token.revokedAt?.toISOString() ?? null,
-    scopes: token.scopes,
-    workspace_id: token.workspaceId,
-  };
-}
+const accessTokenWire = (token: AccessToken) => ({
+  id: token.id,
+  name: token.name,
+  created_at: token.createdAt.toISOString(),
+  last_used_at: token.lastUsedAt?.toISOString() ?? null,
+  expires_at: token.expiresAt?.toISOString() ?? null,
+  revoked_at: token.revokedAt?.toISOString() ?? null,
+  scopes: token.scopes,
+  workspace_id: token.workspaceId,
+});
 
 const METADATA = {
   id: UUID,
@@ -72,7 +61,7 @@ const ACCESS_TOKENS_DOCS = {
       description:
         'Of the revoked and expired tokens, the newest 10,000 are listed too. The token secrets are never returned.',
       answers: {
-        200: json('the metadata of each token', objectOf<{ tokens: unknown }>({ tokens: arrayOf(TOKEN) })),
+        200: json('the metadata of each token', objectOf({ tokens: arrayOf(TOKEN) })),
       },
     },
     mint: {
