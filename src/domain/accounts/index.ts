@@ -25,7 +25,7 @@ export {
   MOST_WORKSPACES,
   type WorkspaceContents,
 } from './accounts.js';
-export { Invitations, type NewInvitation, type OpenInvitation } from './invitations.js';
+export { Invitations, type NewInvitation } from './invitations.js';
 
 /** The operator's list of all accounts, invitations, and the deletion of an account. */
 @Module({

@@ -13,7 +13,7 @@ import {
   WorkSlot,
 } from '../../../platform/http/index.js';
 import { type FairSemaphore, Queues } from '../../../platform/limits/index.js';
-import { AuditLog } from '../../auth/audit/index.js';
+import { AuditLog, byUser } from '../../auth/audit/index.js';
 import { EndedSessions, RecentSignIn, SessionEnded } from '../../auth/index.js';
 import { AccountExport } from './account-export.js';
 
@@ -65,7 +65,7 @@ export class ExportDownload {
       mostHeld: HELD_BYTES,
       ahead: new ReadAhead(AHEAD_BYTES),
     });
-    await this.record(request, userId);
+    await this.audit.record({ action: 'account.exported', userId, ...byUser(request) });
     const body = Readable.from(watched(request, chunks), { highWaterMark: 1 });
     this.inFlight.whenOver(reply.raw, () => body.destroy());
     void reply.headers(this.headers()).send(body);
@@ -93,11 +93,6 @@ export class ExportDownload {
         'an export of this account is under way: wait for it to end',
         RETRY_AFTER_S,
       );
-  }
-
-  private async record({ ip, headers }: FastifyRequest, userId: string): Promise<void> {
-    const userAgent = headers['user-agent'] ?? '';
-    await this.audit.record({ action: 'account.exported', userId, actor: 'user', ip, userAgent });
   }
 
   private headers(): Readonly<Record<string, string>> {

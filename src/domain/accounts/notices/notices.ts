@@ -50,18 +50,8 @@ export class SecurityNotices {
     if (!(user.emailVerified || (await this.limit.hasRoom('notice', to, tx)))) return;
     const link = `${this.configuration.publicUrl}/account`;
     const parameters = { at, link, ...(from === undefined ? {} : { from }) };
-    await this.mail.queue(
-      isRepeated
-        ? {
-            template,
-            to,
-            userId,
-            parameters: { ...parameters, count: '1', events: event },
-            dueAt: this.gathered(),
-          }
-        : { template, to, userId, parameters },
-      tx,
-    );
+    const gathered = { parameters: { ...parameters, count: '1', events: event }, dueAt: this.gathered() };
+    await this.mail.queue({ template, to, userId, parameters, ...(isRepeated && gathered) }, tx);
   }
 
   /** Whether the owner was recently notified of another event of the kind. */

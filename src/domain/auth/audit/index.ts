@@ -7,17 +7,14 @@ export {
   type Acting,
   AUDIT_ACTIONS,
   type AuditAction,
-  type AuditActor,
   type AuditDetails,
   type AuditEntry,
   type AuditEvent,
   AuditEventEntity,
-  type AuditListener,
   AuditLog,
   BY_OPERATOR,
   byUser,
   type Runner,
-  type ServiceAuditEntry,
 } from './audit-log.js';
 
 /** The kill switch for operators and administrators: each change is recorded in the audit log, in the same transaction. */
