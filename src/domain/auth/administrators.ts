@@ -10,6 +10,42 @@ import type { BrowserSession } from './browser-sessions.js';
 import { SecondFactor } from './factors/index.js';
 import { Passkey } from './passkeys/index.js';
 
+/** The times in `users` that an operator or an administrator sets; null without one. */
+type Mark = 'promotedAt' | 'suspendedAt';
+
+/** Sets and removes marks of users, each change with its entry in the audit log. */
+@Injectable()
+export class UserMarks {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** Returns whether the user did not have the mark before. */
+  set(mark: Mark, entry: AuditEntry): Promise<boolean> {
+    return this.change({ id: entry.userId, [mark]: IsNull() }, { [mark]: this.clock.now() }, entry);
+  }
+
+  /** Returns whether the user had the mark. */
+  remove(mark: Mark, entry: AuditEntry): Promise<boolean> {
+    return this.change({ id: entry.userId, [mark]: Not(IsNull()) }, { [mark]: null }, entry);
+  }
+
+  private change(
+    where: FindOptionsWhere<UserEntity>,
+    marks: { readonly [Key in Mark]?: Date | null },
+    entry: AuditEntry,
+  ): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const { affected } = await tx.manager.getRepository(UserEntity).update(where, marks);
+      const isNew = affected === 1;
+      if (isNew) await this.audit.record(entry, tx);
+      return isNew;
+    });
+  }
+}
+
 /**
  * Users whom the operator has promoted (`users.promoted_at`). The admin page checks this on each request, so a demotion or a
  * suspension takes effect with the next request on every instance.
@@ -21,21 +57,17 @@ export class Administrators {
     @InjectRepository(AuthSession) private readonly sessions: Repository<AuthSession>,
     @InjectRepository(SecondFactor) private readonly factors: Repository<SecondFactor>,
     @InjectRepository(Passkey) private readonly passkeys: Repository<Passkey>,
-    private readonly database: Database,
-    private readonly clock: Clock,
-    private readonly audit: AuditLog,
+    private readonly marks: UserMarks,
   ) {}
 
   /** Returns whether the user was not an administrator before. */
   promote(userId: string, by: Acting): Promise<boolean> {
-    const entry: AuditEntry = { action: 'account.promoted', userId, ...by };
-    return this.change({ id: userId, promotedAt: IsNull() }, this.clock.now(), entry);
+    return this.marks.set('promotedAt', { action: 'account.promoted', userId, ...by });
   }
 
   /** Returns whether the user was an administrator. */
   demote(userId: string, by: Acting): Promise<boolean> {
-    const entry: AuditEntry = { action: 'account.demoted', userId, ...by };
-    return this.change({ id: userId, promotedAt: Not(IsNull()) }, null, entry);
+    return this.marks.remove('promotedAt', { action: 'account.demoted', userId, ...by });
   }
 
   /**
@@ -57,19 +89,6 @@ export class Administrators {
     const hasFactor = await this.factors.existsBy({ userId, verified: true });
     return hasFactor || (await this.passkeys.existsBy({ userId }));
   }
-
-  private change(
-    where: FindOptionsWhere<UserEntity>,
-    promotedAt: Date | null,
-    entry: AuditEntry,
-  ): Promise<boolean> {
-    return this.database.transaction(async (tx) => {
-      const { affected } = await tx.manager.getRepository(UserEntity).update(where, { promotedAt });
-      const isNew = affected === 1;
-      if (isNew) await this.audit.record(entry, tx);
-      return isNew;
-    });
-  }
 }
 
 /** Topic of the event bus: an account was suspended; the key is the user's id. */
@@ -82,36 +101,19 @@ export const USER_SUSPENDED = 'user-suspended';
 @Injectable()
 export class Suspensions {
   constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
+    private readonly marks: UserMarks,
     private readonly bus: EventBus,
-    private readonly audit: AuditLog,
   ) {}
 
   /** Returns whether the account was not suspended before. */
   async suspend(userId: string, by: Acting = BY_OPERATOR): Promise<boolean> {
-    const entry: AuditEntry = { action: 'account.suspended', userId, ...by };
-    const isNew = await this.change({ id: userId, suspendedAt: IsNull() }, this.clock.now(), entry);
+    const isNew = await this.marks.set('suspendedAt', { action: 'account.suspended', userId, ...by });
     this.bus.publish({ topic: USER_SUSPENDED, key: userId });
     return isNew;
   }
 
   /** Restores access: sessions, tokens and data were kept. Returns whether the account was suspended. */
   resume(userId: string, by: Acting = BY_OPERATOR): Promise<boolean> {
-    const entry: AuditEntry = { action: 'account.resumed', userId, ...by };
-    return this.change({ id: userId, suspendedAt: Not(IsNull()) }, null, entry);
-  }
-
-  private change(
-    where: FindOptionsWhere<UserEntity>,
-    suspendedAt: Date | null,
-    entry: AuditEntry,
-  ): Promise<boolean> {
-    return this.database.transaction(async (tx) => {
-      const { affected } = await tx.manager.getRepository(UserEntity).update(where, { suspendedAt });
-      const isNew = affected === 1;
-      if (isNew) await this.audit.record(entry, tx);
-      return isNew;
-    });
+    return this.marks.remove('suspendedAt', { action: 'account.resumed', userId, ...by });
   }
 }

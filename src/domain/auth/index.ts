@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { BearerAuthenticator } from '../../access/index.js';
 import { MailModule } from '../../platform/mail/index.js';
 import { AccessEndings } from './access-endings.js';
-import { Administrators, Suspensions } from './administrators.js';
+import { Administrators, Suspensions, UserMarks } from './administrators.js';
 import {
   AccessToken,
   AuthAccount,
@@ -160,6 +160,7 @@ const PROVIDERS = [
   SingleSignOn,
   Suspensions,
   Users,
+  UserMarks,
   UserSessions,
   WrongPasswords,
 ];
