@@ -122,7 +122,11 @@ export class IdentityController {
     reply.raw.once('close', () => gone.abort());
     const headers = headersOf(request);
     const maySetCookies = settleSource(headers, request.method, this.configuration);
-    const webRequest = await toWebRequest(request, { url, headers, members: action.members }, gone.signal);
+    const { method } = request;
+    const body = method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
+    if (body) refuseUnfit(body, action.members);
+    const sent = body?.length ? { body: new Uint8Array(body) } : {};
+    const webRequest = new Request(url, { method, headers, signal: gone.signal, ...sent });
     const answer = await this.identity.handler(webRequest);
     reply.status(answer.status);
     answer.headers.forEach((value, name) => {
@@ -155,25 +159,6 @@ function headersOf(request: FastifyRequest): Headers {
   }
   headers.set(CLIENT_ADDRESS_HEADER, request.ip);
   return headers;
-}
-
-async function toWebRequest(
-  request: FastifyRequest,
-  {
-    url,
-    headers,
-    members,
-  }: { readonly url: URL; readonly headers: Headers } & Pick<IdentityAction, 'members'>,
-  signal: AbortSignal,
-): Promise<Request> {
-  const body = request.method === 'POST' ? await readBody(request.raw, BODY_LIMIT) : undefined;
-  if (body) refuseUnfit(body, members);
-  return new Request(url, {
-    method: request.method,
-    headers,
-    signal,
-    ...(body?.length ? { body: new Uint8Array(body) } : {}),
-  });
 }
 
 /** Accepts only JSON: any site could post a form, and the check below would not see all that a form can contain. */
