@@ -15,6 +15,8 @@ import { type LinkTarget, MailLimit, MailLinks } from './mail-links.js';
 
 const VERIFICATION_LINK = { path: '/account/verify', lifeMs: 24 * 60 * 60_000 };
 
+type NewUser = Pick<UserEntity, 'id' | 'email' | 'emailVerified'>;
+
 /** Confirms the addresses of new accounts by links in mails. Accounts not made by sign-up count as confirmed. */
 @Injectable()
 export class EmailVerification {
@@ -33,21 +35,13 @@ export class EmailVerification {
   /**
    * Queues a link for a new account; at most five an hour, or creating and deleting an account in turn would flood its address.
    */
-  async begin({
-    id,
-    email,
-    emailVerified,
-  }: {
-    id: string;
-    email: string;
-    emailVerified: boolean;
-  }): Promise<void> {
+  async begin({ id, email, emailVerified }: NewUser): Promise<void> {
     if (emailVerified || !(await this.limit.hasRoom('new-account', email))) return;
     await this.mail.queue({ template: 'verify-email', to: email, userId: id });
   }
 
   /** Notifies the owner of an address of an attempt to sign up with it; at most five times an hour. */
-  async tellOwner({ id, email }: { id: string; email: string }): Promise<void> {
+  async tellOwner({ id, email }: Pick<NewUser, 'id' | 'email'>): Promise<void> {
     if (!(await this.limit.hasRoom('address-taken', email))) return;
     const parameters = { link: `${this.configuration.publicUrl}/account` };
     await this.mail.queue({ template: 'address-taken', to: email, userId: id, parameters });
@@ -91,8 +85,7 @@ export class EmailVerification {
     const user = await this.users.findOneBy({ email: queued.to.toLowerCase(), ...unverified });
     if (!user) return undefined;
     const { id: userId, email } = user;
-    const parameters = await this.links.issue(queued, 'verify-email', { userId, email }, VERIFICATION_LINK);
-    return parameters && { to: email, template: 'verify-email', parameters };
+    return this.links.issue(queued, 'verify-email', { userId, email }, VERIFICATION_LINK);
   }
 }
 
@@ -178,7 +171,6 @@ export class EmailChange {
       const parameters = { link: `${this.configuration.publicUrl}/account` };
       return { to: email, template: 'address-taken', parameters };
     }
-    const parameters = await this.parts.links.issue(queued, 'change-email', { userId, email }, CHANGE_LINK);
-    return parameters && { to: email, template: 'change-email', parameters };
+    return this.parts.links.issue(queued, 'change-email', { userId, email }, CHANGE_LINK);
   }
 }

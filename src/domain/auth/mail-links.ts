@@ -5,7 +5,7 @@ import { Clock } from '../../platform/clock.js';
 import { Configuration, keptSecret } from '../../platform/config/index.js';
 import { Database, type Tx } from '../../platform/database/index.js';
 import { TooManyRequests } from '../../platform/http/index.js';
-import { type QueuedMail, WaitingMail } from '../../platform/mail/index.js';
+import { type Prepared, type QueuedMail, WaitingMail } from '../../platform/mail/index.js';
 import type { Runner } from './audit/index.js';
 import { type LinkPurpose, MailLink } from './auth.entities.js';
 import { mailLinkStatements } from './auth.queries.js';
@@ -60,8 +60,8 @@ export class MailLinks {
   ) {}
 
   /**
-   * Creates the link of a mail that is about to be sent. It replaces earlier links of the user for this purpose. Returns
-   * undefined when this one has been used or replaced.
+   * Creates the link of a mail that is about to be sent, and returns the mail. The link replaces earlier links of the user for
+   * this purpose. Returns undefined when this one has been used or replaced.
    * @param path the page that the link opens
    */
   async issue(
@@ -69,12 +69,13 @@ export class MailLinks {
     purpose: LinkPurpose,
     { userId, email }: LinkTarget,
     { path, lifeMs }: { readonly path: string; readonly lifeMs: number },
-  ): Promise<{ link: string; expires: string } | undefined> {
+  ): Promise<Prepared | undefined> {
     const token = this.tokens.of(purpose, mail.id);
     const expires = new Date(this.clock.now().getTime() + lifeMs);
     const values = [userId, purpose, hashOf(token), email, mail.queuedAt, expires, mail.id];
     if ((await this.database.run(mailLinkStatements.issue, values)).length === 0) return undefined;
-    return { link: `${this.configuration.publicUrl}${path}?token=${token}`, expires: expires.toISOString() };
+    const link = `${this.configuration.publicUrl}${path}?token=${token}`;
+    return { to: email, template: purpose, parameters: { link, expires: expires.toISOString() } };
   }
 
   /** The target of a link; undefined when the link does not work. Does not use it up. */

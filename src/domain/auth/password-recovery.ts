@@ -178,8 +178,7 @@ export class PasswordRecovery {
     const user = await this.users.findOneBy({ email: queued.to.toLowerCase(), suspendedAt: IsNull() });
     if (!user) return undefined;
     const { id: userId, email } = user;
-    const parameters = await this.links.issue(queued, 'reset-password', { userId, email }, LINK);
-    return parameters && { to: email, template: 'reset-password', parameters };
+    return this.links.issue(queued, 'reset-password', { userId, email }, LINK);
   }
 }
 
