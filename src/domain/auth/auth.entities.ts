@@ -14,6 +14,15 @@ import {
 } from 'typeorm';
 import type { Scope } from '../../access/index.js';
 
+/** A row of the identity library. */
+abstract class Stamped {
+  @Column('timestamptz')
+  createdAt: Date;
+
+  @Column('timestamptz')
+  updatedAt: Date;
+}
+
 /** A personal access token. Only its hash is stored. */
 @Entity('access_tokens')
 export class AccessToken {
@@ -59,7 +68,7 @@ export const liveTokens = (now: Date): FindOptionsWhere<AccessToken> => ({
 
 /** A way to sign in to an account: its password, or its link to a provider of single sign-on. */
 @Entity('auth_accounts')
-export class AuthAccount {
+export class AuthAccount extends Stamped {
   @PrimaryGeneratedColumn('uuid')
   id: string;
 
@@ -95,12 +104,6 @@ export class AuthAccount {
   /** A hash. */
   @Column('text', { nullable: true })
   password: string | null;
-
-  @Column('timestamptz')
-  createdAt: Date;
-
-  @Column('timestamptz')
-  updatedAt: Date;
 }
 
 /** Selects the row with a user's password. */
@@ -131,9 +134,23 @@ export async function passwordHashOf(
   return found?.password ?? undefined;
 }
 
-/** A session in a browser or an app. When it ends or its id changes, a trigger inserts the old id into `ended_sessions`. */
+/** Inserts the row with the password of a user without one. */
+export async function addPassword(
+  accounts: Repository<AuthAccount>,
+  userId: string,
+  password: string,
+  now: Date,
+): Promise<void> {
+  const row = { ...credentialOf(userId), accountId: userId, password, createdAt: now, updatedAt: now };
+  await accounts.insert(row);
+}
+
+/**
+ * A session in a browser or an app, updated when its expiry is extended. When it ends or its id changes, a trigger inserts the old
+ * id into `ended_sessions`.
+ */
 @Entity('auth_sessions')
-export class AuthSession {
+export class AuthSession extends Stamped {
   @PrimaryGeneratedColumn('uuid')
   id: string;
 
@@ -153,13 +170,6 @@ export class AuthSession {
   @Column('text', { nullable: true })
   userAgent: string | null;
 
-  @Column('timestamptz')
-  createdAt: Date;
-
-  /** When its expiry was last extended. */
-  @Column('timestamptz')
-  updatedAt: Date;
-
   /** When a password or another factor was last given in the session. */
   @Column('timestamptz', { nullable: true })
   confirmedAt: Date | null;
@@ -174,7 +184,7 @@ export class AuthSession {
  * provider (`single-sign-on:…`).
  */
 @Entity('auth_verifications')
-export class AuthVerification {
+export class AuthVerification extends Stamped {
   @PrimaryGeneratedColumn('uuid')
   id: string;
 
@@ -186,12 +196,6 @@ export class AuthVerification {
 
   @Column('timestamptz')
   expiresAt: Date;
-
-  @Column('timestamptz')
-  createdAt: Date;
-
-  @Column('timestamptz')
-  updatedAt: Date;
 }
 
 /** An ended session whose JWTs may not have expired yet. */
@@ -292,7 +296,7 @@ export class SigningKey {
 }
 
 @Entity('users')
-export class UserEntity {
+export class UserEntity extends Stamped {
   @PrimaryGeneratedColumn('uuid')
   id: string;
 
@@ -308,12 +312,6 @@ export class UserEntity {
 
   @Column('text', { nullable: true })
   image: string | null;
-
-  @Column('timestamptz')
-  createdAt: Date;
-
-  @Column('timestamptz')
-  updatedAt: Date;
 
   /** Null unless the operator has suspended the account. */
   @Column('timestamptz', { nullable: true })

@@ -3,16 +3,10 @@ import { Configuration } from '../../platform/config/index.js';
 import { Forbidden } from '../../platform/http/index.js';
 import { KillSwitch } from '../../platform/kill-switch.js';
 import { type EnteredCode, isPending, SecondFactors } from './factors/index.js';
-import { NO_PASSWORDS } from './identity-request.js';
+import { type Client, columnsOfClient, NO_PASSWORDS } from './identity-request.js';
 import type { Identity } from './identity.js';
 import { IDENTITY, IdentityClient } from './identity.provider.js';
 import { GuessLimit } from './wrong-passwords.js';
-
-/** The client of a request, as recorded with a session. */
-export interface Client {
-  readonly ip: string;
-  readonly userAgent: string;
-}
 
 /** The session identified by a browser's cookie, with its user. */
 export interface BrowserSession {
@@ -50,6 +44,9 @@ export interface WaitsForFactor {
   readonly cookies: readonly string[];
 }
 
+/** What a sign-in or a sign-up leads to. */
+type SignInResult = SignedIn | WaitsForFactor | { refusal: Refusal };
+
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   INVALID_EMAIL_OR_PASSWORD: 'wrong-credentials',
   INVALID_EMAIL: 'invalid-email',
@@ -63,9 +60,6 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'email-taken',
   FAILED_TO_CREATE_USER: 'email-taken', // a concurrent sign-up won
 };
-
-/** Longer user agents are cut. */
-export const MAX_USER_AGENT = 512;
 
 /**
  * The identity handler as used by the service's own pages. The pages check origin and form themselves, so this class does not
@@ -91,7 +85,7 @@ export class BrowserSessions {
     { ip }: Pick<Client, 'ip'>,
   ): Promise<{ session: BrowserSession | null; cookies: readonly string[] }> {
     if (cookie === undefined) return { session: null, cookies: [] };
-    const { body, cookies } = await this.identityClient.ask<Found | null>('get-session', ip, { cookie });
+    const { body, cookies } = await this.identityClient.ask<Found | null>('get-session', { ip }, { cookie });
     if (!body) return { session: null, cookies };
     const { id, token } = body.session;
     const { id: userId, email, name } = body.user;
@@ -102,13 +96,8 @@ export class BrowserSessions {
    * @throws Forbidden if passwords are switched off, TooManyRequests after ten attempts a minute from an address, including those
    *   over the API
    */
-  async signIn(
-    email: string,
-    password: string,
-    client: Client,
-  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
+  async signIn(email: string, password: string, client: Client): Promise<SignInResult> {
     this.refuseWithoutPasswords();
-    await this.guessLimit.count('sign-in/email', client.ip);
     return this.enter('sign-in/email', { email, password }, client);
   }
 
@@ -116,11 +105,10 @@ export class BrowserSessions {
   async signUp(
     account: { email: string; password: string; name: string },
     client: Client,
-  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
+  ): Promise<SignInResult> {
     this.killSwitch.refuseWhen('read-only');
     this.refuseWithoutPasswords();
     if (!this.configuration.signupEnabled) throw new Forbidden('sign-up is disabled');
-    await this.guessLimit.count('sign-up/email', client.ip);
     return this.enter('sign-up/email', account, client);
   }
 
@@ -136,15 +124,14 @@ export class BrowserSessions {
     this.killSwitch.refuseWhen('read-only');
     this.refuseWithoutPasswords();
     await this.guessLimit.count('change-password', client.ip);
-    const headers = { ...userAgentOf(client), ...(cookie === undefined ? {} : { cookie }) };
-    const body = { ...change, revokeOtherSessions: true };
-    const { body: answer, cookies } = await this.identityClient.ask<Entered>(
+    const asked = { ...change, revokeOtherSessions: true };
+    const { body, cookies } = await this.identityClient.ask<Answer>(
       'change-password',
-      client.ip,
-      headers,
-      body,
+      client,
+      { cookie },
+      asked,
     );
-    return answer.user ? { cookies } : { refusal: refusalOf(answer) };
+    return body.user ? { cookies } : { refusal: refusalOf(body) };
   }
 
   /** Ends a new session whose cookies are not sent to a browser. */
@@ -154,8 +141,7 @@ export class BrowserSessions {
 
   /** Ends the browser's session. Returns the cookies that remove the session from the browser. */
   async signOut(cookie: string | undefined, { ip }: Pick<Client, 'ip'>): Promise<readonly string[]> {
-    const headers: Record<string, string> = cookie === undefined ? {} : { cookie };
-    return (await this.identityClient.ask('sign-out', ip, headers, {})).cookies;
+    return (await this.identityClient.ask('sign-out', { ip }, { cookie }, {})).cookies;
   }
 
   /**
@@ -169,19 +155,21 @@ export class BrowserSessions {
     const isSignedOut = new Forbidden('the browser session has ended');
     const found = await internalAdapter.findSession(browser.token);
     if (!found) throw isSignedOut;
-    const session = await internalAdapter.createSession(browser.userId, false, {
-      ipAddress: client.ip,
-      userAgent: client.userAgent.slice(0, MAX_USER_AGENT),
+    const { token } = await internalAdapter.createSession(browser.userId, false, {
+      ...columnsOfClient(client),
       confirmedAt: (found.session as { confirmedAt?: Date | null }).confirmedAt ?? null,
     });
     try {
       if (!(await internalAdapter.findSession(browser.token))) throw isSignedOut;
-      const authorization = `Bearer ${session.token}`;
-      const action = 'one-time-token/generate';
-      return (await this.identityClient.ask<{ token: string }>(action, client.ip, { authorization })).body
-        .token;
+      const { ip } = client;
+      const made = await this.identityClient.ask<{ token: string }>(
+        'one-time-token/generate',
+        { ip },
+        { token },
+      );
+      return made.body.token;
     } catch (error) {
-      await internalAdapter.deleteSession(session.token); // its token was not handed out
+      await internalAdapter.deleteSession(token); // its token was not handed out
       throw error;
     }
   }
@@ -190,17 +178,9 @@ export class BrowserSessions {
     if (this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
   }
 
-  private async enter(
-    action: string,
-    body: object,
-    client: Client,
-  ): Promise<SignedIn | WaitsForFactor | { refusal: Refusal }> {
-    const { body: answer, cookies } = await this.identityClient.ask<Entered>(
-      action,
-      client.ip,
-      userAgentOf(client),
-      body,
-    );
+  private async enter(action: string, form: object, client: Client): Promise<SignInResult> {
+    await this.guessLimit.count(action, client.ip);
+    const { body: answer, cookies } = await this.identityClient.ask<Answer>(action, client, {}, form);
     if (answer.user && !answer.token) return { refusal: 'unverified' };
     if (answer.user && answer.token) return { userId: answer.user.id, token: answer.token, cookies };
     // Only this cookie: the library also removes the session cookie, which may belong to a session of another account.
@@ -209,18 +189,16 @@ export class BrowserSessions {
   }
 }
 
-function userAgentOf({ userAgent }: Client): Record<string, string> {
-  return { 'user-agent': userAgent.slice(0, MAX_USER_AGENT) };
-}
+const refusalOf = ({ code = '' }: Answer): Refusal => REFUSALS[code] ?? 'unfit';
 
-const refusalOf = ({ code = '' }: Entered): Refusal => REFUSALS[code] ?? 'unfit';
-
-interface Entered {
+interface Answer {
   readonly user?: { readonly id: string };
   /** Null after a sign-up with an address that must be confirmed first. */
   readonly token?: string | null;
   readonly twoFactorRedirect?: true;
   readonly code?: string;
+  readonly totpURI?: string;
+  readonly backupCodes?: readonly string[];
 }
 
 interface Found {
@@ -297,19 +275,10 @@ export class BrowserFactors {
 
   private async ask(
     action: string,
-    { cookie, client: { ip, userAgent } }: Browser,
+    { cookie, client }: Browser,
     body: object,
   ): Promise<{ body: Answer; cookies: readonly string[] }> {
-    await this.guessLimit.count(action, ip);
-    const headers = { 'user-agent': userAgent.slice(0, MAX_USER_AGENT), ...(cookie ? { cookie } : {}) };
-    return this.identityClient.ask<Answer>(action, ip, headers, body);
+    await this.guessLimit.count(action, client.ip);
+    return this.identityClient.ask<Answer>(action, client, { cookie }, body);
   }
-}
-
-interface Answer {
-  readonly user?: { readonly id: string };
-  readonly token?: string;
-  readonly code?: string;
-  readonly totpURI?: string;
-  readonly backupCodes?: readonly string[];
 }

@@ -5,6 +5,7 @@ import { Repository } from 'typeorm';
 import { Database, type Tx } from '../../platform/database/index.js';
 import { lockUser } from './account-fields.js';
 import { addressOf, AuthAccount, hasPassword, passwordHashOf, UserEntity } from './auth.entities.js';
+import type { Client } from './identity-request.js';
 import { PasswordHasher } from './password-hasher.js';
 import { WrongPasswords } from './wrong-passwords.js';
 
@@ -92,12 +93,10 @@ async function commonPasswords(): Promise<ReadonlySet<string>> {
 }
 
 /** What a person who opens a link in a mail gives to prove that the account is theirs. */
-export interface AccountClaim {
+export interface AccountClaim extends Client {
   readonly password: string;
   /** The user who is signed in in this browser, if any. */
   readonly signedInUserId?: string | undefined;
-  readonly ip: string;
-  readonly userAgent: string;
 }
 
 export type ProofFault = CurrentPasswordFault | 'INVALID_TOKEN';

@@ -4,8 +4,23 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** The header that passes the client's address to the identity handler; a value sent by the client is overwritten. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
 
+/** The client of a request, as recorded with sessions and in the audit log. */
+export interface Client {
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+/** Longer user agents are cut. */
+export const MAX_USER_AGENT = 512;
+
+/** The columns of a session for its client. */
+export const columnsOfClient = ({ ip, userAgent }: Client): { ipAddress: string; userAgent: string } => ({
+  ipAddress: ip,
+  userAgent: userAgent.slice(0, MAX_USER_AGENT),
+});
+
 /** The client of a request to the identity handler. */
-export function clientOf(headers: Headers | undefined): { ip: string; userAgent: string } {
+export function clientOf(headers: Headers | undefined): Client {
   return { ip: headers?.get(CLIENT_ADDRESS_HEADER) ?? '', userAgent: headers?.get('user-agent') ?? '' };
 }
 

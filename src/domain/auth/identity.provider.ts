@@ -12,7 +12,13 @@ import { AuthSession, UserEntity } from './auth.entities.js';
 import { EmailVerification } from './email-verification.js';
 import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
-import { CLIENT_ADDRESS_HEADER, identityRequests, inIdentityRequest } from './identity-request.js';
+import {
+  CLIENT_ADDRESS_HEADER,
+  type Client,
+  identityRequests,
+  inIdentityRequest,
+  MAX_USER_AGENT,
+} from './identity-request.js';
 import { createIdentity, type Identity } from './identity.js';
 import { Passkeys } from './passkeys/index.js';
 import { PasswordRecovery } from './password-recovery.js';
@@ -161,19 +167,22 @@ export class IdentityClient {
 
   /**
    * Sends a GET, or a POST when there is a body, from the service's own origin. A POST may be refused; the body says so.
-   * @param ip the address of the client on whose behalf the call is made
+   * @param client on whose behalf the call is made
+   * @param session the browser's Cookie header, or the token of a session
    * @throws when the handler cannot answer
    */
   async ask<Body>(
     action: string,
-    ip: string,
-    headers: Readonly<Record<string, string>>,
+    { ip, userAgent }: Pick<Client, 'ip'> & Partial<Client>,
+    { cookie, token }: { readonly cookie?: string | undefined; readonly token?: string },
     body?: object,
   ): Promise<IdentityAnswer<Body>> {
     const { publicUrl } = this.configuration;
     const request = new Request(`${publicUrl}/api/auth/${action}`, {
       headers: {
-        ...headers,
+        ...(userAgent === undefined ? {} : { 'user-agent': userAgent.slice(0, MAX_USER_AGENT) }),
+        ...(cookie ? { cookie } : {}),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         [CLIENT_ADDRESS_HEADER]: ip,
         origin: new URL(publicUrl).origin,
         'content-type': 'application/json',

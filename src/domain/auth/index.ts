@@ -61,7 +61,6 @@ export {
   BrowserFactors,
   type BrowserSession,
   BrowserSessions,
-  type Client,
   type Refusal,
   type SignedIn,
 } from './browser-sessions.js';
@@ -80,7 +79,7 @@ export {
 } from './current-password.js';
 export { Authenticator, type Lapsed } from './authenticator.js';
 export { EndedSessions, SessionEnded } from './ended-sessions.js';
-export { NO_PASSWORDS } from './identity-request.js';
+export { type Client, NO_PASSWORDS } from './identity-request.js';
 export { GuessLimit, HOUR_MS, KNOWN_FOR_MS } from './wrong-passwords.js';
 export { type LinkTarget, LinkTokens, MailLimit } from './mail-links.js';
 export { type ListedPasskey, MAX_PASSKEYS, Passkeys } from './passkeys/index.js';

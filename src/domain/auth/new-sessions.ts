@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { AuthVerification } from './auth.entities.js';
-import { type Client, MAX_USER_AGENT, type SignedIn, type WaitsForFactor } from './browser-sessions.js';
+import type { SignedIn, WaitsForFactor } from './browser-sessions.js';
 import { endPendingSignIns, SecondFactors } from './factors/index.js';
+import { type Client, columnsOfClient } from './identity-request.js';
 import type { Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { KnownNetworks } from './wrong-passwords.js';
@@ -30,18 +31,12 @@ export class NewSessions {
    * Begins a session through the identity handler, so suspension, cap and hooks apply. With a second factor there is no session
    * before the code: the cookies then identify the pending sign-in. @throws AccountSuspended
    */
-  async begin(
-    { userId, confirmedAt }: Identification,
-    { ip, userAgent }: Client,
-  ): Promise<SignedIn | WaitsForFactor> {
+  async begin({ userId, confirmedAt }: Identification, client: Client): Promise<SignedIn | WaitsForFactor> {
     if ((await this.factors.codesLeft(userId)) !== null) return this.wait(userId);
     const { internalAdapter } = await this.identity.$context;
-    const { token } = await internalAdapter.createSession(userId, false, {
-      ipAddress: ip,
-      userAgent: userAgent.slice(0, MAX_USER_AGENT),
-      confirmedAt,
-    });
-    await this.networks.note(userId, ip, userAgent);
+    const session = { ...columnsOfClient(client), confirmedAt };
+    const { token } = await internalAdapter.createSession(userId, false, session);
+    await this.networks.note(userId, client.ip, client.userAgent);
     const asked = new Headers({ [SESSION_TOKEN_HEADER]: token });
     const { headers } = await this.identity.api.sessionCookie({ headers: asked, returnHeaders: true });
     return { userId, token, cookies: headers.getSetCookie() };

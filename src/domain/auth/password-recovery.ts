@@ -8,21 +8,20 @@ import { Mail, type Prepared, type QueuedMail } from '../../platform/mail/index.
 import { AccessEndings, type Ended, type Ending } from './access-endings.js';
 import { lockOwnUser, lockUser } from './account-fields.js';
 import { type Acting, type AuditDetails, AuditLog, BY_OPERATOR } from './audit/index.js';
-import { AuthAccount, AuthSession, credentialOf, UserEntity } from './auth.entities.js';
+import { addPassword, AuthAccount, AuthSession, credentialOf, UserEntity } from './auth.entities.js';
 import {
   CurrentPassword,
   type CurrentPasswordFault,
   faultOfPassword,
   type PasswordFault,
 } from './current-password.js';
+import type { Client } from './identity-request.js';
 import { MailLimit, MailLinks } from './mail-links.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 
-interface ResetByUser {
+interface ResetByUser extends Client {
   readonly ending: Ending;
   readonly revokesAccessTokens: boolean;
-  readonly ip: string;
-  readonly userAgent: string;
 }
 
 /** Sets a new password for a user who cannot sign in with the current one. */
@@ -76,10 +75,8 @@ export class PasswordReset {
   private async put(tx: Tx, userId: string, hash: string): Promise<void> {
     // A new row: a concurrent change of the old password finds its row gone, and changes nothing.
     const accounts = tx.manager.getRepository(AuthAccount);
-    const now = this.clock.now();
     await accounts.delete(credentialOf(userId));
-    const stamps = { createdAt: now, updatedAt: now };
-    await accounts.insert({ ...credentialOf(userId), accountId: userId, password: hash, ...stamps });
+    await addPassword(accounts, userId, hash, this.clock.now());
   }
 
   /** How many sessions `run` would end. */
@@ -91,14 +88,12 @@ export class PasswordReset {
 const LINK = { path: '/account/reset', lifeMs: 30 * 60_000 };
 
 /** A request to set a new password by a link. */
-export interface Recovery {
+export interface Recovery extends Client {
   /** The purpose of the link: one that confirms the address of a new account works too. */
   readonly purpose: 'reset-password' | 'verify-email';
   readonly token: string;
   readonly newPassword: string;
   readonly revokesAccessTokens: boolean;
-  readonly ip: string;
-  readonly userAgent: string;
 }
 
 export type RecoveryFault = PasswordFault | 'INVALID_TOKEN';
@@ -183,14 +178,12 @@ export class PasswordRecovery {
 }
 
 /** A user's request to change the password. */
-export interface Change {
+export interface Change extends Client {
   readonly user: { readonly id: string; readonly email: string };
   /** The session that makes the request; it continues. */
   readonly sessionId: string;
   readonly currentPassword: string;
   readonly newPassword: string;
-  readonly ip: string;
-  readonly userAgent: string;
   /** A new token for the session, or null to keep its token. */
   readonly newSessionToken: string | null;
   /** Whether the user's personal access tokens end as well. */

@@ -3,13 +3,13 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { In, Repository } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { asName, BadRequest, Conflict, NAME_RULE } from '../../platform/http/index.js';
-import { type Client, MAX_USER_AGENT } from './browser-sessions.js';
+import { type Client, columnsOfClient } from './identity-request.js';
 import { claimsOf, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 import { JWT_MINUTES } from './current-password.js';
 import { EMAIL_RULE, isEmailAddress } from './account-fields.js';
-import { createUser, UserEntity } from './auth.entities.js';
+import { addPassword, AuthAccount, createUser, credentialOf, UserEntity } from './auth.entities.js';
 
 /** The users behind the identity handler. */
 @Injectable()
@@ -17,6 +17,7 @@ export class Users {
   constructor(
     @Inject(IDENTITY) private readonly identity: Identity,
     @InjectRepository(UserEntity) private readonly users: Repository<UserEntity>,
+    @InjectRepository(AuthAccount) private readonly accounts: Repository<AuthAccount>,
     private readonly clock: Clock,
     private readonly hasher: PasswordHasher,
   ) {}
@@ -45,15 +46,9 @@ export class Users {
    * this one. @throws Conflict when the user already has a password, BadRequest for an invalid name or address
    */
   async create(email: string, name: string, password: string): Promise<UserEntity> {
-    const { internalAdapter } = await this.identity.$context;
     const user = await this.findOrCreate(email, name);
     if (await this.hasPassword(user.id)) throw new Conflict(`an account for ${email} already exists`);
-    await internalAdapter.createAccount({
-      userId: user.id,
-      accountId: user.id,
-      providerId: 'credential',
-      password: await this.hasher.hash(password, OPERATOR),
-    });
+    await addPassword(this.accounts, user.id, await this.hasher.hash(password, OPERATOR), this.clock.now());
     return user;
   }
 
@@ -65,10 +60,8 @@ export class Users {
   }
 
   /** Whether the user can sign in with a password. */
-  async hasPassword(userId: string): Promise<boolean> {
-    const { internalAdapter } = await this.identity.$context;
-    const accounts = await internalAdapter.findAccounts(userId);
-    return accounts.some(({ providerId }) => providerId === 'credential');
+  hasPassword(userId: string): Promise<boolean> {
+    return this.accounts.existsBy(credentialOf(userId));
   }
 
   /** The addresses of users, by id; those that do not exist are absent. */
@@ -83,8 +76,7 @@ export class Users {
     const now = this.clock.now();
     const { internalAdapter, sessionConfig } = await this.identity.$context;
     const expiresAt = new Date(now.getTime() + sessionConfig.expiresIn * 1000);
-    const client = { ipAddress: ip, userAgent: userAgent.slice(0, MAX_USER_AGENT) };
-    const session = { ...client, confirmedAt: now, expiresAt };
+    const session = { ...columnsOfClient({ ip, userAgent }), confirmedAt: now, expiresAt };
     const { id } = await internalAdapter.createSession(userId, false, session, true);
     const iat = Math.floor(now.getTime() / 1000);
     const { token } = await this.identity.api.signJWT({

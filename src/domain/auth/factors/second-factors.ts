@@ -9,6 +9,7 @@ import { lockOwnUser } from '../account-fields.js';
 import { type AuditAction, AuditLog } from '../audit/index.js';
 import { UserEntity } from '../auth.entities.js';
 import { factorStatements } from '../auth.queries.js';
+import type { Client } from '../identity-request.js';
 
 const BACKUP_CODES = 10;
 const CODE_LENGTH = 10;
@@ -148,10 +149,8 @@ export interface EnteredCode {
 }
 
 /** The user who changes a factor, and from where. */
-export interface Actor {
+export interface Actor extends Client {
   readonly userId: string;
-  readonly ip: string;
-  readonly userAgent: string;
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   UserEntity,
 } from '../auth.entities.js';
 import { linkedAccountStatements } from '../auth.queries.js';
-import type { Client } from '../browser-sessions.js';
+import type { Client } from '../identity-request.js';
 import { Passkey } from '../passkeys/index.js';
 
 /** A person whom the provider has identified, with an address that it has verified. */
@@ -85,13 +85,13 @@ export class LinkedAccounts {
     const { subject, provenUserId } = person;
     const user = await this.userFor(tx, person, now);
     if (!user) return { refusal: 'no-account' };
-    if (user.isSuspended) throw new AccountSuspended();
+    if (user.suspendedAt) throw new AccountSuspended();
     const { providerId } = this;
     const another = { userId: user.id, providerId, accountId: Not(subject) };
     if (await tx.manager.getRepository(AuthAccount).existsBy(another)) return { refusal: 'other-person' };
     const added = await tx.run(linkedAccountStatements.link, [user.id, subject, providerId, now]);
     if (added.length === 0) throw new LinkedMeanwhile();
-    const mustEnd = !user.isVerified && user.id !== provenUserId;
+    const mustEnd = !user.emailVerified && user.id !== provenUserId;
     const ended = mustEnd ? await this.endings.end(tx, user.id, 'first-proof') : undefined;
     await tx.manager.getRepository(UserEntity).update({ id: user.id }, { emailVerified: true });
     const details = {
@@ -107,11 +107,7 @@ export class LinkedAccounts {
   }
 
   /** The account with the address, under its lock; a new one if sign-up is open or the address is invited. */
-  private async userFor(
-    tx: Tx,
-    { email, name, client }: VerifiedPerson,
-    now: Date,
-  ): Promise<Found | undefined> {
+  private async userFor(tx: Tx, { email, name, client }: VerifiedPerson, now: Date): Promise<Found | null> {
     const users = tx.manager.getRepository(UserEntity);
     const user = await lockAddress(users, email);
     if (user) return user;
@@ -124,7 +120,7 @@ export class LinkedAccounts {
     if (id === undefined) return lockAddress(users, email);
     if (isInvited)
       await this.auditLog.record({ action: 'account.joined', userId: id, actor: 'user', ...client }, tx);
-    return { id, isVerified: true, isSuspended: false, isNew: true };
+    return { id, emailVerified: true, suspendedAt: null, isNew: true };
   }
 
   private get providerId(): string {
@@ -132,21 +128,15 @@ export class LinkedAccounts {
   }
 }
 
-interface Found {
-  readonly id: string;
-  readonly isVerified: boolean;
-  readonly isSuspended: boolean;
+interface Found extends Pick<UserEntity, 'id' | 'emailVerified' | 'suspendedAt'> {
   /** Whether this sign-in created it. */
   readonly isNew?: true;
 }
 
 /** The account with an address, locked until the transaction ends. */
-async function lockAddress(users: Repository<UserEntity>, email: string): Promise<Found | undefined> {
+function lockAddress(users: Repository<UserEntity>, email: string): Promise<Found | null> {
   const select = { id: true, emailVerified: true, suspendedAt: true } as const;
-  const user = await users.findOne({ select, where: { email }, lock: { mode: 'pessimistic_write' } });
-  return user
-    ? { id: user.id, isVerified: user.emailVerified, isSuspended: user.suspendedAt !== null }
-    : undefined;
+  return users.findOne({ select, where: { email }, lock: { mode: 'pessimistic_write' } });
 }
 
 /** How an account is linked to the provider of single sign-on. */
