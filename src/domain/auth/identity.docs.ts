@@ -18,6 +18,7 @@ import {
   DONE,
   jsonBody,
   NO_SESSION,
+  OF_OWN_POST,
   OF_POST,
   refused,
   SESSION,
@@ -154,9 +155,8 @@ export const IDENTITY_DOCS = {
           body: bodyOfTexts('token'),
           answers: {
             200: json('the session is revoked, or no session has this token', DONE),
-            ...OF_POST,
+            ...OF_OWN_POST,
             400: refused('the token is missing'),
-            401: NO_SESSION,
           },
         },
         'POST revoke-other-sessions': {
@@ -164,9 +164,8 @@ export const IDENTITY_DOCS = {
           session: 'required',
           answers: {
             200: json('the sessions are revoked', DONE),
-            ...OF_POST,
+            ...OF_OWN_POST,
             400: refused('the body is not JSON'),
-            401: NO_SESSION,
           },
         },
         'POST change-password': {
@@ -178,11 +177,10 @@ export const IDENTITY_DOCS = {
               'the password is changed; `token` is the new token of this session if `revokeOtherSessions` is true',
               ENTERED,
             ),
-            ...OF_POST,
+            ...OF_OWN_POST,
             400: refused(
               'the current password is wrong, the new one is too short, too long or too common, or the account has no password',
             ),
-            401: NO_SESSION,
           },
         },
         'POST request-password-reset': {
@@ -231,9 +229,8 @@ export const IDENTITY_DOCS = {
           body: PROFILE,
           answers: {
             200: json('the user is changed', DONE, SESSION_COOKIE),
-            ...OF_POST,
+            ...OF_OWN_POST,
             400: refused('a field is invalid, or there is none'),
-            401: NO_SESSION,
           },
         },
         'GET one-time-token/generate': {

@@ -283,6 +283,9 @@ export const bodyOfTexts = (...names: readonly string[]): OperationDocs['body'] 
 /** The handler's own error format, or that of the service, which reads the body first. */
 const REFUSED: Schema = {
   anyOf: [ERROR, named('IdentityError', objectOf({ message: STRING, code: STRING }, ['code']))],
+/** Answers that every POST of a user who is signed in may get. */
+export const OF_OWN_POST = { ...OF_POST, 401: NO_SESSION } as const;
+
 };
 
 export const refused = (description: string): AnswerDocs => json(description, REFUSED);

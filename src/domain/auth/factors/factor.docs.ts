@@ -9,7 +9,7 @@ import {
 import {
   bodyOfTexts,
   DONE,
-  NO_SESSION,
+  OF_OWN_POST,
   OF_POST,
   OWN_FACTORS,
   refused,
@@ -26,11 +26,10 @@ const PASSWORD: OperationDocs['body'] = {
 const BACKUP_CODES = { ...arrayOf(STRING), description: 'Ten codes, each for one use; shown only here.' };
 
 const NOT_RECENT = {
-  ...OF_POST,
+  ...OF_OWN_POST,
   403: refused(
     'the request was sent by another site, the account is suspended, or `recent sign-in required`: there was no password',
   ),
-  401: NO_SESSION,
 };
 
 const VERIFIED = {

@@ -15,6 +15,7 @@ import {
   DONE,
   jsonBody,
   NO_SESSION,
+  OF_OWN_POST,
   OF_POST,
   OWN_FACTORS,
   refused,
@@ -131,9 +132,8 @@ export const PASSKEY_DOCS = {
     body: jsonBody(objectOf({ id: STRING })),
     answers: {
       200: json('the passkey is removed', DONE),
-      ...OF_POST,
+      ...OF_OWN_POST,
       400: refused('it is the last way to sign in, or the id is not text'),
-      401: NO_SESSION,
       403: NOT_RECENT,
       404: refused('there is no such passkey'),
     },
