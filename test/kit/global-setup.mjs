@@ -15,6 +15,7 @@ export const TEMPLATE = 'template_of_tests';
 export default async function globalSetup() {
   const { createDataSource, migrate } = await import('../../dist/src/platform/database/index.js');
   const { UPLOAD_FUNCTIONS } = await import('../../dist/src/domain/files/upload-writer.js');
+  const { createIdentity } = await import('../../dist/src/domain/auth/identity.js');
 
   globalThis.memory = await useMemory();
   const url = process.env.TEST_DATABASE_URL;
@@ -38,12 +39,11 @@ export default async function globalSetup() {
   const source = createDataSource({
     target: url ? withDatabase(url, TEMPLATE) : { ...server, database: TEMPLATE },
     poolSize: 2,
-    entities: [],
     onPoolError: () => undefined,
   });
   await source.initialize();
   await migrate(source, [UPLOAD_FUNCTIONS]);
-  process.env.TEST_SIGNING_KEY = JSON.stringify(await madeSigningKey(source));
+  process.env.TEST_SIGNING_KEY = JSON.stringify(await madeSigningKey(source, createIdentity));
   await source.destroy();
 
   globalThis.broker = await startBroker();
@@ -71,14 +71,14 @@ async function takePasswordsQuickly(client) {
  * Creates the signing key that all in-process services share, because creating one takes longer than the rest of their
  * start, and each has its own database. @returns the secret, and the row of `auth_jwks`
  */
-async function madeSigningKey(source) {
-  const { createIdentity } = await import('../../dist/src/domain/auth/identity.js');
+async function madeSigningKey(source, createIdentity) {
   const secret = randomBytes(32).toString('base64url');
   const configuration = { publicUrl: 'http://localhost', trustedOrigins: [], signupEnabled: false };
   await createIdentity(
     configuration,
     secret,
-    { identityPool: source.driver.master, passwords: { signIn: {} } },
+    { passwords: { signIn: {} } },
+    { source, identityPool: source.driver.master },
     console,
   ).api.getJwks();
   const [[row]] = await source.query('DELETE FROM auth_jwks RETURNING *');

@@ -1,18 +1,33 @@
 import {
   Column,
+  type DataSource,
   Entity,
+  type EntityTarget,
   type FindOptionsWhere,
   In,
   IsNull,
   Like,
   MoreThan,
   Not,
+  type ObjectLiteral,
   Or,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type Repository,
 } from 'typeorm';
 import type { Scope } from '../../access/index.js';
+
+/** The names of a table and its columns, for the identity library, which does not use the entities. */
+export interface TableNames {
+  readonly modelName: string;
+  readonly fields: Record<string, string>;
+}
+
+export function tableOf(source: DataSource, entity: EntityTarget<ObjectLiteral>): TableNames {
+  const { tableName, columns } = source.getMetadata(entity);
+  const names = columns.map(({ propertyName, databaseName }) => [propertyName, databaseName] as const);
+  return { modelName: tableName, fields: Object.fromEntries(names) };
+}
 
 /** A row of the identity library. */
 abstract class Stamped {

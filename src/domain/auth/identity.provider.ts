@@ -2,15 +2,13 @@ import { type FactoryProvider, Inject, Injectable } from '@nestjs/common';
 import { getRepositoryToken } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
 import { AccountSuspended } from '../../access/index.js';
-import { Clock } from '../../platform/clock.js';
+import type { Clock } from '../../platform/clock.js';
 import { Configuration, keptSecret } from '../../platform/config/index.js';
 import { Database, underStartLock } from '../../platform/database/index.js';
 import { Forbidden } from '../../platform/http/index.js';
 import { Queues } from '../../platform/limits/index.js';
 import { Log } from '../../platform/log.js';
 import { AuthSession, UserEntity } from './auth.entities.js';
-import { EmailVerification } from './email-verification.js';
-import { FactorActions } from './factors/index.js';
 import { IdentityPool } from './identity-pool.js';
 import {
   CLIENT_ADDRESS_HEADER,
@@ -19,11 +17,7 @@ import {
   inIdentityRequest,
   MAX_USER_AGENT,
 } from './identity-request.js';
-import { createIdentity, type Identity } from './identity.js';
-import { Passkeys } from './passkeys/index.js';
-import { PasswordRecovery } from './password-recovery.js';
-import { IdentityPasswords } from './sign-in-passwords.js';
-import { SessionCap, UserSessions } from './user-sessions.js';
+import { createIdentity, type Identity, IdentityServices } from './identity.js';
 
 type Adapter = Awaited<Identity['$context']>['internalAdapter'];
 
@@ -97,14 +91,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
   inject: [
     Configuration,
     Database,
-    Clock,
-    IdentityPasswords,
-    FactorActions,
-    Passkeys,
-    PasswordRecovery,
-    EmailVerification,
-    UserSessions,
-    SessionCap,
+    IdentityServices,
     getRepositoryToken(UserEntity),
     getRepositoryToken(AuthSession),
     Log,
@@ -113,14 +100,7 @@ export const provideIdentity: FactoryProvider<Identity> = {
   useFactory: async (
     configuration: Configuration,
     database: Database,
-    clock: Clock,
-    passwords: IdentityPasswords,
-    factors: FactorActions,
-    passkeys: Passkeys,
-    recovery: PasswordRecovery,
-    verification: EmailVerification,
-    sessions: UserSessions,
-    sessionCap: SessionCap,
+    services: IdentityServices,
     users: Repository<UserEntity>,
     authSessions: Repository<AuthSession>,
     log: Log,
@@ -133,11 +113,10 @@ export const provideIdentity: FactoryProvider<Identity> = {
         const session = await authSessions.findOneBy({ id: sessionId });
         return session?.confirmedAt ?? null;
       });
-    const services = { passwords, factors, passkeys, recovery, verification, sessions };
-    const parts = { ...services, identityPool, sessionCap, clock, confirmedAt };
-    const identity = createIdentity(configuration, secret, parts, log);
+    const stores = { source: database.dataSource, identityPool, confirmedAt };
+    const identity = createIdentity(configuration, secret, services, stores, log);
     guardSessions((await identity.$context).internalAdapter, {
-      ...{ users, clock, identityPool },
+      ...{ users, clock: services.clock, identityPool },
       needsVerifiedEmail: configuration.requiresVerifiedEmail,
     });
     await underStartLock(database.dataSource, () => identity.api.getJwks());

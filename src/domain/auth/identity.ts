@@ -1,8 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins/bearer';
 import { jwt } from 'better-auth/plugins/jwt';
 import { oneTimeToken } from 'better-auth/plugins/one-time-token';
+import type { DataSource } from 'typeorm';
 import {
   type AnswerDocs,
   BOOLEAN,
@@ -17,42 +19,58 @@ import {
   STRING,
   UUID,
 } from '../../platform/api-docs/index.js';
-import type { Clock } from '../../platform/clock.js';
+import { Clock } from '../../platform/clock.js';
 import { Configuration } from '../../platform/config/index.js';
 import { asName } from '../../platform/http/index.js';
 import { type Log, redactUrl } from '../../platform/log.js';
 import { fit } from './account-fields.js';
+import {
+  AuthAccount,
+  AuthSession,
+  AuthVerification,
+  SigningKey,
+  tableOf,
+  UserEntity,
+} from './auth.entities.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './current-password.js';
-import type { EmailVerification } from './email-verification.js';
-import { type FactorActions, factorPlugin } from './factors/index.js';
+import { EmailVerification } from './email-verification.js';
+import { FactorActions, factorPlugin, SecondFactor } from './factors/index.js';
 import type { IdentityPool } from './identity-pool.js';
 import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
-import { passkeyPlugin, type Passkeys } from './passkeys/index.js';
-import type { PasswordRecovery } from './password-recovery.js';
-import { type IdentityPasswords, passwordPlugin, recoveryPlugin } from './sign-in-passwords.js';
+import { Passkey, passkeyPlugin, Passkeys } from './passkeys/index.js';
+import { PasswordRecovery } from './password-recovery.js';
+import { IdentityPasswords, passwordPlugin, recoveryPlugin } from './sign-in-passwords.js';
 import {
   LIBRARY_READS_AT_MOST,
-  type SessionCap,
+  SessionCap,
   sessionCookiePlugin,
   sessionListPlugin,
-  type UserSessions,
+  UserSessions,
 } from './user-sessions.js';
 
-interface IdentityParts {
-  readonly identityPool: IdentityPool;
-  readonly passwords: IdentityPasswords;
-  readonly factors: FactorActions;
-  readonly passkeys: Passkeys;
-  readonly sessionCap: SessionCap;
-  readonly recovery: PasswordRecovery;
-  readonly verification: EmailVerification;
-  readonly clock: Clock;
-  /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
-  readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
-  readonly sessions: UserSessions;
+/** The services that the identity handler uses. */
+@Injectable()
+export class IdentityServices {
+  constructor(
+    readonly passwords: IdentityPasswords,
+    readonly factors: FactorActions,
+    readonly passkeys: Passkeys,
+    readonly sessionCap: SessionCap,
+    readonly recovery: PasswordRecovery,
+    readonly verification: EmailVerification,
+    readonly clock: Clock,
+    readonly sessions: UserSessions,
+  ) {}
 }
 
-const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityParts, 'confirmedAt'>) =>
+interface Stores {
+  readonly source: DataSource;
+  readonly identityPool: IdentityPool;
+  /** When a password or another factor was last given in a session; the library hides the column from its plugins. */
+  readonly confirmedAt: (sessionId: string) => Promise<Date | null>;
+}
+
+const jwtPlugin = ({ publicUrl }: Configuration, { source, confirmedAt }: Stores) =>
   jwt({
     jwks: { keyPairConfig: { alg: 'RS256', modulusLength: 2048 } },
     jwt: {
@@ -62,7 +80,7 @@ const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityP
       definePayload: async ({ session }) => claimsOf(session.id, await confirmedAt(session.id)),
     },
     disableSettingJwtHeader: true,
-    schema: { jwks: { modelName: 'auth_jwks', fields: JWKS_COLUMNS } },
+    schema: { jwks: tableOf(source, SigningKey) },
   });
 
 /** The identity handler: email and password, sessions, one-time tokens and service JWTs, on the service's own tables. */
@@ -70,9 +88,12 @@ const jwtPlugin = ({ publicUrl }: Configuration, { confirmedAt }: Pick<IdentityP
 export function createIdentity(
   configuration: Configuration,
   secret: string,
-  { identityPool, passwords, factors, ...parts }: IdentityParts,
+  services: IdentityServices,
+  stores: Stores,
   log: Log,
 ) {
+  const { source, identityPool } = stores;
+  const { passwords, factors, passkeys, sessions, verification } = services;
   return betterAuth({
     database: identityPool,
     secret,
@@ -91,7 +112,7 @@ export function createIdentity(
       enabled: true,
       disableSignUp: !configuration.signupEnabled,
       requireEmailVerification: configuration.requiresVerifiedEmail,
-      onExistingUserSignUp: ({ user }) => parts.verification.tellOwner(user),
+      onExistingUserSignUp: ({ user }) => verification.tellOwner(user),
       customSyntheticUser: asStored,
       minPasswordLength: PASSWORD_LENGTH.min,
       maxPasswordLength: PASSWORD_LENGTH.max,
@@ -105,18 +126,19 @@ export function createIdentity(
       disableCSRFCheck: false,
     },
     onAPIError: { throw: true }, // the service's filter answers 401, 500 or 503 to errors that are not the library's own answers
-    databaseHooks: hooksOf(passwords, factors, parts),
-    ...TABLES,
+    databaseHooks: hooksOf(services),
+    ...tablesIn(source),
     plugins: [
-      factorPlugin(factors, new URL(configuration.publicUrl).hostname), // before the plugins that issue sessions
-      jwtPlugin(configuration, parts),
+      // Before the plugins that issue sessions.
+      factorPlugin(factors, new URL(configuration.publicUrl).hostname, tableOf(source, SecondFactor)),
+      jwtPlugin(configuration, stores),
       bearer(),
       oneTimeToken({ storeToken: 'hashed', expiresIn: ONE_TIME_TOKEN_MINUTES }),
       passwordPlugin(passwords),
       sessionCookiePlugin(),
-      sessionListPlugin(parts.sessions),
-      passkeyPlugin(factors, parts.passkeys, configuration.publicUrl),
-      recoveryPlugin(parts),
+      sessionListPlugin(sessions),
+      passkeyPlugin(factors, passkeys, configuration.publicUrl, tableOf(source, Passkey)),
+      recoveryPlugin(services),
     ],
   });
 }
@@ -142,16 +164,14 @@ export const claimsOf = (
 
 type Hooks = NonNullable<BetterAuthOptions['databaseHooks']>;
 
-const hooksOf = (
-  { signIn }: IdentityPasswords,
-  factors: FactorActions,
-  {
-    sessionCap,
-    clock,
-    passkeys,
-    verification,
-  }: Pick<IdentityParts, 'sessionCap' | 'clock' | 'passkeys' | 'verification'>,
-): Hooks => ({
+const hooksOf = ({
+  passwords: { signIn },
+  factors,
+  sessionCap,
+  clock,
+  passkeys,
+  verification,
+}: IdentityServices): Hooks => ({
   user: { create: { before: fit, after: (user) => verification.begin(user) }, update: { before: fit } },
   session: {
     create: {
@@ -183,32 +203,16 @@ const hooksOf = (
 
 export type Identity = ReturnType<typeof createIdentity>;
 
-const TIMES = { createdAt: 'created_at', updatedAt: 'updated_at' };
-
-const JWKS_COLUMNS = {
-  publicKey: 'public_key',
-  privateKey: 'private_key',
-  createdAt: 'created_at',
-  expiresAt: 'expires_at',
-};
-
 /** A column that the library writes and never returns. */
 function hiddenTime(fieldName: string) {
   return { type: 'date' as const, fieldName, required: false, input: false, returned: false };
 }
 
-/** The names of our tables and columns, as created by the migration. */
-const TABLES = {
-  user: { modelName: 'users', fields: { emailVerified: 'email_verified', ...TIMES } },
+/** The service's own tables. */
+const tablesIn = (source: DataSource) => ({
+  user: tableOf(source, UserEntity),
   session: {
-    modelName: 'auth_sessions',
-    fields: {
-      userId: 'user_id',
-      expiresAt: 'expires_at',
-      ipAddress: 'ip_address',
-      userAgent: 'user_agent',
-      ...TIMES,
-    },
+    ...tableOf(source, AuthSession),
     additionalFields: {
       /** When a password or another factor was last given in the session. */
       confirmedAt: hiddenTime('confirmed_at'),
@@ -216,27 +220,10 @@ const TABLES = {
       factorAt: hiddenTime('factor_at'),
     },
   },
-  account: {
-    modelName: 'auth_accounts',
-    fields: {
-      userId: 'user_id',
-      accountId: 'account_id',
-      providerId: 'provider_id',
-      accessToken: 'access_token',
-      refreshToken: 'refresh_token',
-      idToken: 'id_token',
-      accessTokenExpiresAt: 'access_token_expires_at',
-      refreshTokenExpiresAt: 'refresh_token_expires_at',
-      ...TIMES,
-    },
-  },
-  verification: {
-    modelName: 'auth_verifications',
-    // The nightly job removes expired rows; the library would do so on each lookup, by a clock that may be wrong.
-    disableCleanup: true,
-    fields: { expiresAt: 'expires_at', ...TIMES },
-  },
-};
+  account: tableOf(source, AuthAccount),
+  // The nightly job removes expired rows; the library would do so on each lookup, by a clock that may be wrong.
+  verification: { ...tableOf(source, AuthVerification), disableCleanup: true },
+});
 
 export const USER = named(
   'IdentityUser',
@@ -283,9 +270,6 @@ export const bodyOfTexts = (...names: readonly string[]): OperationDocs['body'] 
 /** The handler's own error format, or that of the service, which reads the body first. */
 const REFUSED: Schema = {
   anyOf: [ERROR, named('IdentityError', objectOf({ message: STRING, code: STRING }, ['code']))],
-/** Answers that every POST of a user who is signed in may get. */
-export const OF_OWN_POST = { ...OF_POST, 401: NO_SESSION } as const;
-
 };
 
 export const refused = (description: string): AnswerDocs => json(description, REFUSED);
@@ -298,6 +282,9 @@ export const OF_POST = {
   403: refused('the request was sent by another site, or the account is suspended'),
   413: 'the body is too large',
 } as const;
+
+/** Answers that every POST of a user who is signed in may get. */
+export const OF_OWN_POST = { ...OF_POST, 401: NO_SESSION } as const;
 
 /** Actions on the factors of the user who is signed in. */
 export const OWN_FACTORS = { tag: 'Factors', session: 'required' } as const;

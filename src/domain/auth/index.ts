@@ -26,6 +26,7 @@ import { FactorReset } from './factor-reset.js';
 import { FactorActions, PendingSignIns, SecondFactor, SecondFactors } from './factors/index.js';
 import { IdentityController } from './identity.controller.js';
 import { IdentityClient, provideIdentity } from './identity.provider.js';
+import { IdentityServices } from './identity.js';
 import { JwtVerifier, KeySet, SigningKeys } from './jwt-verifier.js';
 import { LinkTokens, MailLimit, MailLinks, provideLinkKey } from './mail-links.js';
 import { MeController } from './me.controller.js';
@@ -130,6 +131,7 @@ const PROVIDERS = [
   GuessLimit,
   IdentityClient,
   IdentityPasswords,
+  IdentityServices,
   JwtVerifier,
   KeySet,
   KnownNetworks,

@@ -27,7 +27,7 @@ interface Ids {
   readonly session: { readonly id: string };
 }
 
-interface SignedInUser extends Ids {
+export interface SignedInUser extends Ids {
   readonly user: { readonly id: string; readonly email: string };
 }
 

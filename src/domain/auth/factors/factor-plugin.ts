@@ -4,8 +4,9 @@ import { expireCookie, setSessionCookie } from 'better-auth/cookies';
 import { parseUserOutput } from 'better-auth/db';
 import { twoFactor } from 'better-auth/plugins/two-factor';
 import { randomBytes } from 'node:crypto';
+import type { TableNames } from '../auth.entities.js';
 import { clientOf, identityRequests } from '../identity-request.js';
-import { type FactorActions, factorFault } from './factor-actions.js';
+import { type FactorActions, factorFault, type SignedInUser } from './factor-actions.js';
 import { PENDING_SIGN_IN, PROVIDER_SIGN_IN, WAITS_MS } from './pending-sign-ins.js';
 import { type Actor, type EnteredCode, FactorVault, totpUri } from './second-factors.js';
 
@@ -68,25 +69,15 @@ export function isPending(cookie: string): boolean {
   return new RegExp(`^\\s*(?:__Secure-)?better-auth\\.${PENDING_COOKIE}=`).test(cookie);
 }
 
-const TABLE = {
-  modelName: 'auth_two_factors',
-  fields: {
-    userId: 'user_id',
-    backupCodes: 'backup_codes',
-    failedVerificationCount: 'failed_verification_count',
-    lockedUntil: 'locked_until',
-  },
-};
-
 /**
  * The identity library's second factor, which interrupts a sign-in after the password. The actions are the service's own, at the
  * library's paths: no code works twice, wrong codes are counted, and each change is one transaction.
  * @param issuer what authenticator apps show beside the account
  */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
-export function factorPlugin(actions: FactorActions, issuer: string) {
+export function factorPlugin(actions: FactorActions, issuer: string, table: TableNames) {
   const { id, hooks, schema } = twoFactor({
-    schema: { user: { fields: { twoFactorEnabled: 'two_factor_enabled' } }, twoFactor: TABLE },
+    schema: { user: { fields: { twoFactorEnabled: 'two_factor_enabled' } }, twoFactor: table },
   });
   return {
     id,
@@ -118,12 +109,11 @@ export function factorPlugin(actions: FactorActions, issuer: string) {
   } satisfies BetterAuthPlugin;
 }
 
-interface Owner {
-  readonly user: { readonly id: string; readonly email: string };
-  readonly session: { readonly id: string };
-}
-
-type Change<Result> = (owner: Owner, vault: FactorVault, client: Omit<Actor, 'userId'>) => Promise<Result>;
+type Change<Result> = (
+  owner: SignedInUser,
+  vault: FactorVault,
+  client: Omit<Actor, 'userId'>,
+) => Promise<Result>;
 
 /** An action that changes a factor: it needs the password, or a recent sign-in. */
 function changeEndpoint<Name extends string, Result extends Record<string, unknown>>(

@@ -5,6 +5,7 @@ import { asName, BadRequest, NAME_RULE, Unauthorized } from '../../../platform/h
 import { parseSessionOutput, parseUserOutput } from 'better-auth/db';
 import { isUUID } from 'class-validator';
 import type { FactorActions } from '../factors/index.js';
+import type { TableNames } from '../auth.entities.js';
 import { clientOf, identityRequests } from '../identity-request.js';
 import { MAX_PASSKEYS, type Passkeys } from './passkeys.js';
 
@@ -23,31 +24,25 @@ const faultOf = (code: keyof typeof FAULTS): APIError => {
   return new APIError(status, { code, message });
 };
 
-const TABLE = {
-  modelName: 'auth_passkeys',
-  fields: {
-    userId: 'user_id',
-    credentialID: 'credential_id',
-    publicKey: 'public_key',
-    deviceType: 'device_type',
-    backedUp: 'backed_up',
-    createdAt: 'created_at',
-  },
-};
-
 /**
  * The identity library's passkeys, with user verification required: possession and a fingerprint or PIN are two factors, so no
  * code is required. Adding and removing a passkey needs a recent sign-in and is recorded in the audit log.
  */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers its API from it
-export function passkeyPlugin(actions: FactorActions, passkeys: Passkeys, publicUrl: string) {
+export function passkeyPlugin(
+  actions: FactorActions,
+  passkeys: Passkeys,
+  publicUrl: string,
+  table: TableNames,
+) {
   const { hostname, origin } = new URL(publicUrl);
+  const fields = { ...table.fields, credentialID: 'credential_id' };
   const library = passkey({
     rpID: hostname,
     rpName: hostname,
     origin,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-    schema: { passkey: TABLE },
+    schema: { passkey: { ...table, fields } },
     registration: {
       requireSession: false, // the library's own rule is a session of at most a day; ours, below, is stricter
       afterVerification: async ({ ctx, verification, user }) => {
