@@ -1,15 +1,18 @@
 import 'reflect-metadata';
-import { IsIn, IsOptional, IsUrl, Matches, MaxLength, MinLength } from 'class-validator';
+import { IsIn, IsUrl, Matches, MaxLength, MinLength } from 'class-validator';
 import {
   BackupPlace,
   CallbackAddress,
   Env,
+  HTTP_URL,
   IsFutureCron,
   IssuerAddress,
   MailSender,
   originOf,
+  Secret,
   ServerUrl,
   SmtpUrl,
+  StoreAddress,
   TrustedOrigins,
   WholeNumber,
 } from './validators.js';
@@ -18,8 +21,6 @@ import { DatabaseParameters, s3Address } from './database-parameters.js';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
-
-const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
 
 export interface BackupStore {
   /** Whether it has its own settings, `BACKUP_S3_*`. */
@@ -32,8 +33,8 @@ export interface BackupStore {
 }
 
 /**
- * All settings from the environment, read once at start. `@Env` on a property names its variable and documents it;
- * `.env.example` is generated from it.
+ * All settings from the environment, read once at start. `@Env` or `@Secret` on a property names its variable and documents
+ * it; `.env.example` is generated from it.
  */
 export class Configuration {
   @Env(
@@ -56,7 +57,6 @@ export class Configuration {
     'BASE_URL',
     'public address: issuer and audience of the JWTs, origin of the cookies; http://localhost:PORT when unset',
   )
-  @IsOptional()
   @IsUrl(HTTP_URL)
   @Matches(/^https?:\/\/[^/?#]+$/, {
     message: '$property must be an origin such as https://sync.example.org, without a path',
@@ -67,13 +67,7 @@ export class Configuration {
   @MinLength(1)
   dataDir: string;
 
-  @Env(
-    'DATABASE_URL',
-    'an external PostgreSQL 15 or later; unset: an embedded PostgreSQL under DATA_DIR',
-    undefined,
-    { secret: true },
-  )
-  @IsOptional()
+  @Secret('DATABASE_URL', 'an external PostgreSQL 15 or later; unset: an embedded PostgreSQL under DATA_DIR')
   @ServerUrl()
   @DatabaseParameters()
   @Matches(/^postgres(ql)?:\/\/\S+$/, { message: '$property must be a postgres:// URL' })
@@ -87,32 +81,22 @@ export class Configuration {
   @WholeNumber(2, 200)
   databasePoolSize: number;
 
-  @Env('REDIS_URL', 'event bus and rate limits across instances; unset: PostgreSQL is used', undefined, {
-    secret: true,
-  })
-  @IsOptional()
+  @Secret('REDIS_URL', 'event bus and rate limits across instances; unset: PostgreSQL is used')
   @ServerUrl()
   @Matches(/^rediss?:\/\/\S+$/, { message: '$property must be a redis:// or rediss:// URL' })
   redisUrl?: string;
 
   @Env('S3_ENDPOINT', 'any S3-compatible store, such as https://s3.example.org; unset: blobs on disk')
-  @IsOptional()
-  @IsUrl(HTTP_URL)
-  @Matches(/^https?:\/\/[^/?#]+\/?$/, {
-    message: '$property must be an origin such as https://s3.example.org, without a path',
-  })
+  @StoreAddress()
   s3Endpoint?: string;
 
-  @Env('S3_ACCESS_KEY', 'access key of the S3 store', undefined, { secret: true })
-  @IsOptional()
+  @Secret('S3_ACCESS_KEY', 'access key of the S3 store')
   s3AccessKey?: string;
 
-  @Env('S3_SECRET_KEY', 'secret key of the S3 store', undefined, { secret: true })
-  @IsOptional()
+  @Secret('S3_SECRET_KEY', 'secret key of the S3 store')
   s3SecretKey?: string;
 
   @Env('S3_BUCKET', 'bucket for the blobs; created if missing')
-  @IsOptional()
   @Matches(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { message: '$property must be the name of a bucket' })
   s3Bucket?: string;
 
@@ -120,13 +104,10 @@ export class Configuration {
   @MinLength(1)
   s3Region: string;
 
-  @Env(
+  @Secret(
     'AUTH_SECRET',
     'secret of the identity handler, 32 characters or more; created once under DATA_DIR in development',
-    undefined,
-    { secret: true },
   )
-  @IsOptional()
   @MinLength(32)
   authSecret?: string;
 
@@ -134,18 +115,14 @@ export class Configuration {
   @IsIn([true, false], { message: '$property must be true or false' })
   signupEnabled: boolean;
 
-  @Env(
+  @Secret(
     'SMTP_URL',
     'mail server: smtp://user:password@host:587 with STARTTLS, or smtps://; ?tls=off for a relay without TLS; unset: no mail',
-    undefined,
-    { secret: true },
   )
-  @IsOptional()
   @SmtpUrl()
   smtpUrl?: string;
 
   @Env('MAIL_FROM', 'sender of all mail: sync@example.org, or Example Sync <sync@example.org>')
-  @IsOptional()
   @MailSender()
   mailFrom?: string;
 
@@ -153,7 +130,6 @@ export class Configuration {
     'EMAIL_VERIFICATION',
     'required: a new account confirms its address before it can sign in, default with SMTP_URL; optional: it need not, default without',
   )
-  @IsOptional()
   @IsIn(['required', 'optional'], { message: '$property must be required or optional' })
   emailVerification?: string;
 
@@ -161,22 +137,18 @@ export class Configuration {
     'OIDC_ISSUER',
     'single sign-on: the issuer of an OpenID Connect provider, such as https://auth.example.org',
   )
-  @IsOptional()
   @IssuerAddress()
   oidcIssuer?: string;
 
   @Env('OIDC_CLIENT_ID', 'the name under which the provider knows this service')
-  @IsOptional()
   @MinLength(1)
   oidcClientId?: string;
 
-  @Env('OIDC_CLIENT_SECRET', 'the secret that belongs to OIDC_CLIENT_ID', undefined, { secret: true })
-  @IsOptional()
+  @Secret('OIDC_CLIENT_SECRET', 'the secret that belongs to OIDC_CLIENT_ID')
   @MinLength(1)
   oidcClientSecret?: string;
 
   @Env('OIDC_NAME', 'the provider as people know it: the button says "Continue with OIDC_NAME"')
-  @IsOptional()
   @MaxLength(64)
   oidcName?: string;
 
@@ -188,13 +160,10 @@ export class Configuration {
   @IsIn([true, false], { message: '$property must be true or false' })
   oidcOnly: boolean;
 
-  @Env(
+  @Secret(
     'DEV_LOGIN_KEY',
     'enables POST /api/v1/auth/dev-login for callers that know it; never in production',
-    undefined,
-    { secret: true },
   )
-  @IsOptional()
   @MinLength(1)
   devLoginKey?: string;
 
@@ -223,18 +192,13 @@ export class Configuration {
   @WholeNumber(0, 365)
   billingGraceDays: number;
 
-  @Env(
+  @Secret(
     'PAYMENT_WEBHOOK_SECRET',
     'verifies payment events; several, comma-separated, while one is being replaced',
-    undefined,
-    { secret: true },
   )
   paymentWebhookSecrets: string[];
 
-  @Env('STRIPE_SECRET_KEY', 'key of the payment provider: opens portal-url and checkout-url', undefined, {
-    secret: true,
-  })
-  @IsOptional()
+  @Secret('STRIPE_SECRET_KEY', 'key of the payment provider: opens portal-url and checkout-url')
   stripeSecretKey?: string;
 
   @Env('STRIPE_API_BASE', "the payment provider's address, for tests", 'https://api.stripe.com')
@@ -243,11 +207,9 @@ export class Configuration {
   stripeApiBase: string;
 
   @Env('STRIPE_PRICE_ID', 'the price that checkout-url sells')
-  @IsOptional()
   stripePriceId?: string;
 
   @Env('BILLING_RETURN_URL', 'where portal and checkout return to; BASE_URL when unset')
-  @IsOptional()
   @IsUrl(HTTP_URL)
   billingReturnUrl?: string;
 
@@ -255,17 +217,14 @@ export class Configuration {
     'VAPID_PUBLIC_KEY',
     'public key for Web Push, created by `npm run admin -- vapid generate`; unset: no Web Push',
   )
-  @IsOptional()
   @Matches(/^[A-Za-z0-9_-]{87}$/, { message: '$property must be 87 base64url characters' })
   vapidPublicKey?: string;
 
-  @Env('VAPID_PRIVATE_KEY', 'the private key for VAPID_PUBLIC_KEY', undefined, { secret: true })
-  @IsOptional()
+  @Secret('VAPID_PRIVATE_KEY', 'the private key for VAPID_PUBLIC_KEY')
   @Matches(/^[A-Za-z0-9_-]{43}$/, { message: '$property must be 43 base64url characters' })
   vapidPrivateKey?: string;
 
   @Env('VAPID_SUBJECT', 'contact for push services: mailto:you@example.org or an https address')
-  @IsOptional()
   @Matches(/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, {
     message: '$property must be a mailto: or https: address',
   })
@@ -299,7 +258,6 @@ export class Configuration {
     'MIN_FREE_BYTES',
     'uploads and new checkpoints are refused while the disk of DATA_DIR has less free; 0: never; unset: 1 GiB or a twentieth of the disk, whichever is less',
   )
-  @IsOptional()
   @WholeNumber(0)
   minFreeBytes?: number;
 
@@ -317,21 +275,18 @@ export class Configuration {
 
   @Env('RETENTION_CRON', 'when the nightly jobs run, UTC', '0 3 * * *')
   @IsFutureCron()
-  @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
   retentionCron: string;
 
   @Env(
     'BACKUP_DIR',
     'existing directory for scheduled backups, or s3://bucket/prefix, of this service alone; unset: no scheduled backups',
   )
-  @IsOptional()
   @BackupPlace()
   @MinLength(1)
   backupDir?: string;
 
   @Env('BACKUP_CRON', 'when scheduled backups are made, UTC', '0 4 * * *')
   @IsFutureCron()
-  @Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' })
   backupCron: string;
 
   @Env('BACKUP_KEEP', 'how many verified scheduled backups are kept', '7')
@@ -342,19 +297,13 @@ export class Configuration {
     'BACKUP_S3_ENDPOINT',
     'the S3 store for backups in s3://bucket/prefix; unset: that of the blobs, with its keys and region',
   )
-  @IsOptional()
-  @IsUrl(HTTP_URL)
-  @Matches(/^https?:\/\/[^/?#]+\/?$/, {
-    message: '$property must be an origin such as https://s3.example.org, without a path',
-  })
+  @StoreAddress()
   backupS3Endpoint?: string;
 
-  @Env('BACKUP_S3_ACCESS_KEY', 'access key of the S3 store for backups', undefined, { secret: true })
-  @IsOptional()
+  @Secret('BACKUP_S3_ACCESS_KEY', 'access key of the S3 store for backups')
   backupS3AccessKey?: string;
 
-  @Env('BACKUP_S3_SECRET_KEY', 'secret key of the S3 store for backups', undefined, { secret: true })
-  @IsOptional()
+  @Secret('BACKUP_S3_SECRET_KEY', 'secret key of the S3 store for backups')
   backupS3SecretKey?: string;
 
   @Env('BACKUP_S3_REGION', 'region of the bucket for backups', 'us-east-1')
@@ -372,13 +321,11 @@ export class Configuration {
   appName: string;
 
   @Env('EDITOR_CALLBACK_URL', 'exact address to which the web sign-in returns')
-  @IsOptional()
   @CallbackAddress()
   @IsUrl(HTTP_URL)
   editorCallbackUrl?: string;
 
   @Env('ALT_CALLBACK_URL', 'a second callback address')
-  @IsOptional()
   @CallbackAddress()
   @IsUrl(HTTP_URL)
   altCallbackUrl?: string;
@@ -392,7 +339,6 @@ export class Configuration {
   rateLimitPerMinute: number;
 
   @Env('METRICS_PORT', 'Prometheus metrics at /metrics on a separate port; unset: no metrics')
-  @IsOptional()
   @WholeNumber(0, 65535)
   metricsPort?: number;
 
@@ -428,24 +374,12 @@ export class Configuration {
 
   /** The S3 store for backups: a separate one, or that of the blobs. */
   get backupStore(): BackupStore | undefined {
-    const { backupS3Endpoint, backupS3AccessKey = '', backupS3SecretKey = '', backupS3Region } = this;
-    const { s3Endpoint, s3AccessKey = '', s3SecretKey = '', s3Region } = this;
-    if (backupS3Endpoint !== undefined)
-      return {
-        isOwn: true,
-        endpoint: backupS3Endpoint,
-        accessKey: backupS3AccessKey,
-        secretKey: backupS3SecretKey,
-        region: backupS3Region,
-      };
-    if (s3Endpoint === undefined) return undefined;
-    return {
-      isOwn: false,
-      endpoint: s3Endpoint,
-      accessKey: s3AccessKey,
-      secretKey: s3SecretKey,
-      region: s3Region,
-    };
+    const isOwn = this.backupS3Endpoint !== undefined;
+    const endpoint = isOwn ? this.backupS3Endpoint : this.s3Endpoint;
+    if (endpoint === undefined) return undefined;
+    const accessKey = (isOwn ? this.backupS3AccessKey : this.s3AccessKey) ?? '';
+    const secretKey = (isOwn ? this.backupS3SecretKey : this.s3SecretKey) ?? '';
+    return { isOwn, endpoint, accessKey, secretKey, region: isOwn ? this.backupS3Region : this.s3Region };
   }
 
   /** Whether scheduled backups go into the bucket of the blobs, and would be lost with it. */

@@ -9,12 +9,13 @@ const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
  * Decodes a file that may come from any editor, and drops a byte order mark.
- * @throws Error, to be prefixed with the file name, when the file is not UTF-8; usually UTF-16 from a Windows editor
+ * @throws Error that begins with `file` when it is not UTF-8; usually UTF-16 from a Windows editor
  */
-export function decodeText(bytes: Uint8Array): string {
+export function decodeText(bytes: Uint8Array, file: string): string {
   const text = decodeUtf8(bytes);
   // UTF-16 without a byte order mark: every other byte of ASCII text is zero, which is valid UTF-8 but never occurs in text.
-  if (text === undefined || text.includes('\0')) throw new Error('is not UTF-8 text; save it as UTF-8');
+  if (text === undefined || text.includes('\0'))
+    throw new Error(`${file} is not UTF-8 text; save it as UTF-8`);
   return text;
 }
 
@@ -64,9 +65,9 @@ function textOf(path: string): string | undefined {
     throw new OperatorError(`${path} cannot be read (${code}); fix or remove it.`, { cause: error });
   }
   try {
-    return decodeText(bytes);
+    return decodeText(bytes, path);
   } catch (error) {
-    throw new OperatorError(`${path} ${(error as Error).message}.`, { cause: error });
+    throw new OperatorError(`${(error as Error).message}.`, { cause: error });
   }
 }
 

@@ -24,25 +24,18 @@ function textOf({ name, secret }: EnvVariable, environment: Environment): string
 }
 
 function contentOf(path: string, name: string): string {
-  const content = decoded(readBytes(path, name), name).trim();
-  if (content === '') throw new Error(`the file in ${name}${SUFFIX} is empty`);
+  const file = `the file in ${name}${SUFFIX}`;
+  const content = decodeText(readBytes(path, file), file).trim();
+  if (content === '') throw new Error(`${file} is empty`);
   return content;
 }
 
-function readBytes(path: string, name: string): Buffer {
+function readBytes(path: string, file: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new Error(`the file in ${name}${SUFFIX} cannot be read (${code})`, { cause: error });
-  }
-}
-
-function decoded(bytes: Buffer, name: string): string {
-  try {
-    return decodeText(bytes);
-  } catch (error) {
-    throw new Error(`the file in ${name}${SUFFIX} ${(error as Error).message}`, { cause: error });
+    throw new Error(`${file} cannot be read (${code})`, { cause: error });
   }
 }
 
@@ -155,41 +148,24 @@ function faultsOfProduction(configuration: Configuration): string[] {
   return faults;
 }
 
-/** Variables that must be set together. */
-const TOGETHER: readonly (readonly [property: keyof Configuration, name: string])[][] = [
-  [
-    ['s3Endpoint', 'S3_ENDPOINT'],
-    ['s3AccessKey', 'S3_ACCESS_KEY'],
-    ['s3SecretKey', 'S3_SECRET_KEY'],
-    ['s3Bucket', 'S3_BUCKET'],
-  ],
-  [
-    ['backupS3Endpoint', 'BACKUP_S3_ENDPOINT'],
-    ['backupS3AccessKey', 'BACKUP_S3_ACCESS_KEY'],
-    ['backupS3SecretKey', 'BACKUP_S3_SECRET_KEY'],
-  ],
-  [
-    ['vapidPublicKey', 'VAPID_PUBLIC_KEY'],
-    ['vapidPrivateKey', 'VAPID_PRIVATE_KEY'],
-    ['vapidSubject', 'VAPID_SUBJECT'],
-  ],
-  [
-    ['oidcIssuer', 'OIDC_ISSUER'],
-    ['oidcClientId', 'OIDC_CLIENT_ID'],
-    ['oidcClientSecret', 'OIDC_CLIENT_SECRET'],
-    ['oidcName', 'OIDC_NAME'],
-  ],
-  [
-    ['smtpUrl', 'SMTP_URL'],
-    ['mailFrom', 'MAIL_FROM'],
-  ],
+/** Settings that must be made together. */
+const TOGETHER: readonly (readonly (keyof Configuration)[])[] = [
+  ['s3Endpoint', 's3AccessKey', 's3SecretKey', 's3Bucket'],
+  ['backupS3Endpoint', 'backupS3AccessKey', 'backupS3SecretKey'],
+  ['vapidPublicKey', 'vapidPrivateKey', 'vapidSubject'],
+  ['oidcIssuer', 'oidcClientId', 'oidcClientSecret', 'oidcName'],
+  ['smtpUrl', 'mailFrom'],
 ];
 
 function incompleteGroups(configuration: Configuration): string[] {
-  return TOGETHER.flatMap((variables) => {
-    const missing = variables.filter(([property]) => configuration[property] === undefined);
-    if (missing.length === 0 || missing.length === variables.length) return [];
-    const all = variables.map(([, name]) => name).join(', ');
-    return [`${missing.map(([, name]) => name).join(', ')} must be set too: set all of ${all}, or none`];
+  const nameOf = new Map<string, string>(
+    envVariables(Configuration).map(({ property, name }) => [property, name]),
+  );
+  const namesOf = (properties: readonly string[]): string =>
+    properties.map((property) => nameOf.get(property)).join(', ');
+  return TOGETHER.flatMap((properties) => {
+    const missing = properties.filter((property) => configuration[property] === undefined);
+    if (missing.length === 0 || missing.length === properties.length) return [];
+    return [`${namesOf(missing)} must be set too: set all of ${namesOf(properties)}, or none`];
   });
 }

@@ -1,17 +1,29 @@
-import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { applyDecorators } from '@nestjs/common';
+import { IsOptional, IsUrl, Matches, ValidateBy, type ValidationArguments } from 'class-validator';
 import { CronTime } from 'cron';
 import { addressIn, isInS3, readUrl, s3Address, smtpServerIn } from './database-parameters.js';
 
+/**
+ * A validator of one property.
+ * @param requirement continues the name of the variable; a function says which requirement the value does not meet
+ */
+const rule = (
+  name: string,
+  validate: (value: string, args?: ValidationArguments) => boolean,
+  requirement: string | ((args: ValidationArguments) => string),
+  each = false,
+): PropertyDecorator => {
+  const message = typeof requirement === 'string' ? `$property ${requirement}` : requirement;
+  return ValidateBy({ name, validator: { validate } }, { message, each });
+};
+
 /** An address that receives one-time tokens. Place it above `@IsUrl`, which is then checked first. */
-export function CallbackAddress(): PropertyDecorator {
-  return ValidateBy({
-    name: 'callbackAddress',
-    validator: {
-      validate: (_, args) => faultOf(args) === undefined,
-      defaultMessage: (args) => `$property must be ${faultOf(args)}`,
-    },
-  });
-}
+export const CallbackAddress = (): PropertyDecorator =>
+  rule(
+    'callbackAddress',
+    (_, args) => faultOf(args) === undefined,
+    (args) => `$property must be ${faultOf(args)}`,
+  );
 
 /** The requirement that the address does not meet. */
 function faultOf(args?: ValidationArguments): string | undefined {
@@ -39,40 +51,42 @@ export function isSecureAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-export function IssuerAddress(): PropertyDecorator {
-  return ValidateBy({
-    name: 'issuerAddress',
-    validator: {
-      validate: (text: string) => isSecureAddress(text) && !/[?#]/.test(text),
-      defaultMessage: () =>
-        '$property must be an https address without user, password, query and fragment (http is allowed on this machine only)',
-    },
-  });
-}
+export const IssuerAddress = (): PropertyDecorator =>
+  rule(
+    'issuerAddress',
+    (text) => isSecureAddress(text) && !/[?#]/.test(text),
+    'must be an https address without user, password, query and fragment (http is allowed on this machine only)',
+  );
+
+export const HTTP_URL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
+
+/** The origin of an S3 store, perhaps with a final slash. */
+export const StoreAddress = (): PropertyDecorator =>
+  applyDecorators(
+    Matches(/^https?:\/\/[^/?#]+\/?$/, {
+      message: '$property must be an origin such as https://s3.example.org, without a path',
+    }),
+    IsUrl(HTTP_URL),
+  );
 
 /** A directory or an S3 location. */
-export function BackupPlace(): PropertyDecorator {
-  return ValidateBy({
-    name: 'backupPlace',
-    validator: {
-      validate: (text: string) => !isInS3(text) || s3Address(text) !== undefined,
-      defaultMessage: () =>
-        '$property must be a directory or s3://bucket/prefix, with a prefix of letters, digits, dots, dashes, underscores and slashes',
-    },
-  });
-}
+export const BackupPlace = (): PropertyDecorator =>
+  rule(
+    'backupPlace',
+    (text) => !isInS3(text) || s3Address(text) !== undefined,
+    'must be a directory or s3://bucket/prefix, with a prefix of letters, digits, dots, dashes, underscores and slashes',
+  );
 
 /** A cron expression for a time that exists: not the 31st of February. */
-export function IsFutureCron(): PropertyDecorator {
-  return ValidateBy({
-    name: 'isFutureCron',
-    validator: {
-      validate: hasNextRun,
-      defaultMessage: () =>
-        '$property never matches a time; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"',
-    },
-  });
-}
+export const IsFutureCron = (): PropertyDecorator =>
+  applyDecorators(
+    Matches(/^\S+(?: \S+){4}$/, { message: '$property must be a cron expression of five fields' }),
+    rule(
+      'isFutureCron',
+      hasNextRun,
+      'never matches a time; set five fields (minute, hour, day, month, weekday) such as "0 3 * * *"',
+    ),
+  );
 
 function hasNextRun(expression: string): boolean {
   try {
@@ -84,19 +98,15 @@ function hasNextRun(expression: string): boolean {
 }
 
 /** A valid URL; the host may be omitted, as in postgres://user@/database?host=/socket. */
-export function ServerUrl(): PropertyDecorator {
-  return ValidateBy({
-    name: 'serverUrl',
-    validator: {
-      validate: (text: string) => {
-        const url = readUrl(text) ?? readUrl(text.replace('@/', '@host/'));
-        return url !== undefined && [url.username, url.password, url.host, url.pathname].every(isEncoded);
-      },
-      defaultMessage: () =>
-        '$property cannot be parsed; percent-encode special characters in its user and password, and check its port',
+export const ServerUrl = (): PropertyDecorator =>
+  rule(
+    'serverUrl',
+    (text) => {
+      const url = readUrl(text) ?? readUrl(text.replace('@/', '@host/'));
+      return url !== undefined && [url.username, url.password, url.host, url.pathname].every(isEncoded);
     },
-  });
-}
+    'cannot be parsed; percent-encode special characters in its user and password, and check its port',
+  );
 
 /** Whether the percent-encoding is valid UTF-8. */
 function isEncoded(part: string): boolean {
@@ -138,54 +148,37 @@ export function originOf(text: string): string | undefined {
   return `${scheme}://${host}`;
 }
 
-export function TrustedOrigins(): PropertyDecorator {
-  return ValidateBy(
-    {
-      name: 'trustedOrigins',
-      validator: {
-        validate: (text: string) => originOf(text) !== undefined,
-        defaultMessage: () =>
-          '$property must be a comma-separated list of origins such as https://notes.example.org or app://obsidian.md, without paths or wildcards',
-      },
-    },
-    { each: true },
+export const TrustedOrigins = (): PropertyDecorator =>
+  rule(
+    'trustedOrigins',
+    (text) => originOf(text) !== undefined,
+    'must be a comma-separated list of origins such as https://notes.example.org or app://obsidian.md, without paths or wildcards',
+    true,
   );
-}
 
 /** Reports the whole requirement in one message; `@IsInt`, `@Min` and `@Max` would report an unhelpful one for a word. */
-export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): PropertyDecorator {
-  return ValidateBy({
-    name: 'wholeNumber',
-    validator: {
-      validate: (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
-      defaultMessage: () => `$property must be a whole number from ${min} to ${max}`,
-    },
-  });
-}
+export const WholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER): PropertyDecorator =>
+  rule(
+    'wholeNumber',
+    (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
+    `must be a whole number from ${min} to ${max}`,
+  );
 
 /** The URL of a mail server that `smtpServerIn` can parse. */
-export function SmtpUrl(): PropertyDecorator {
-  return ValidateBy({
-    name: 'smtpUrl',
-    validator: {
-      validate: (text: string) => smtpServerIn(text) !== undefined,
-      defaultMessage: () =>
-        '$property must be smtp://user:password@host:port or smtps://…, without a path; encode what is special in user and password; the only option is ?tls=off, with smtp://',
-    },
-  });
-}
+export const SmtpUrl = (): PropertyDecorator =>
+  rule(
+    'smtpUrl',
+    (text) => smtpServerIn(text) !== undefined,
+    'must be smtp://user:password@host:port or smtps://…, without a path; encode what is special in user and password; the only option is ?tls=off, with smtp://',
+  );
 
 /** The sender of mail: an address with or without a name. */
-export function MailSender(): PropertyDecorator {
-  return ValidateBy({
-    name: 'mailSender',
-    validator: {
-      validate: (text: string) => addressIn(text) !== undefined,
-      defaultMessage: () =>
-        '$property must be an address such as sync@example.org, or Example Sync <sync@example.org>',
-    },
-  });
-}
+export const MailSender = (): PropertyDecorator =>
+  rule(
+    'mailSender',
+    (text) => addressIn(text) !== undefined,
+    'must be an address such as sync@example.org, or Example Sync <sync@example.org>',
+  );
 
 export type Environment = Record<string, string | undefined>;
 
@@ -204,27 +197,30 @@ export interface EnvVariable {
 
 const variables = new Map<object, EnvVariable[]>();
 
-/** Binds a property of the configuration class to an environment variable. */
-export function Env(
-  name: string,
-  meaning: string,
-  defaultValue?: string,
-  options: { secret?: boolean; each?: (part: string) => string } = {},
-): PropertyDecorator {
-  return (target, property) => {
+interface EnvOptions {
+  readonly secret?: boolean;
+  readonly each?: (part: string) => string;
+}
+
+/** Binds a property of the configuration class to an environment variable; without a default value, the property is optional. */
+export const Env =
+  (
+    name: string,
+    meaning: string,
+    defaultValue?: string,
+    { secret = false, each }: EnvOptions = {},
+  ): PropertyDecorator =>
+  (target, property) => {
     const known = variables.get(target) ?? [];
     variables.set(target, known);
-    known.push({
-      property: String(property),
-      name,
-      meaning,
-      default: defaultValue,
-      secret: options.secret ?? false,
-      each: options.each,
-      type: Reflect.getMetadata('design:type', target, property),
-    });
+    const type: unknown = Reflect.getMetadata('design:type', target, property);
+    known.push({ property: String(property), name, meaning, default: defaultValue, secret, each, type });
+    if (defaultValue === undefined) IsOptional()(target, property);
   };
-}
+
+/** A variable whose value is never printed, and which can also be read from a file (`NAME_FILE`). */
+export const Secret = (name: string, meaning: string): PropertyDecorator =>
+  Env(name, meaning, undefined, { secret: true });
 
 /** The variables of a configuration class, in declaration order. */
 export function envVariables(configuration: abstract new () => object): readonly EnvVariable[] {
