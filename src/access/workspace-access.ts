@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CoalescingRunner } from '../platform/async.js';
+import { CoalescingRunner, setNewest } from '../platform/async.js';
 import { Clock } from '../platform/clock.js';
 import { Configuration } from '../platform/config/index.js';
 import { Database, ofWorkspace, type Statement, statement } from '../platform/database/index.js';
@@ -30,6 +30,12 @@ export const isActive = (time: string, graceDays: string): string => `
     ELSE false
   END`;
 
+const callerState = (isOwner: string): string =>
+  `SELECT u.id IS NOT NULL AS "isUser", u.suspended_at IS NOT NULL AS "isSuspended",
+          EXISTS (SELECT 1 FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
+          ${isOwner} AS "isOwner"
+   FROM (SELECT 1) AS one LEFT JOIN users u ON u.id = $1`;
+
 export const accessStatements = {
   /**
    * $1: the user, $2: the time, $3: the grace period in days, $4: the workspace, or null. `isOwner` is null when only the
@@ -37,16 +43,8 @@ export const accessStatements = {
    */
   callerState: statement(
     'access.caller_state',
-    `SELECT u.id IS NOT NULL AS "isUser", u.suspended_at IS NOT NULL AS "isSuspended",
-          EXISTS (SELECT 1 FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
-          EXISTS (SELECT 1 FROM {workspaces} WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL) AS "isOwner"
-   FROM (SELECT 1) AS one LEFT JOIN users u ON u.id = $1`,
-    {
-      onNodes: `SELECT u.id IS NOT NULL AS "isUser", u.suspended_at IS NOT NULL AS "isSuspended",
-          EXISTS (SELECT 1 FROM subscriptions WHERE user_id = $1 AND ${isActive('$2', '$3')}) AS "isSubscriber",
-          CASE WHEN $4::uuid IS NULL THEN false END AS "isOwner"
-   FROM (SELECT 1) AS one LEFT JOIN users u ON u.id = $1`,
-    },
+    callerState('EXISTS (SELECT 1 FROM {workspaces} WHERE id = $4 AND user_id = $1 AND deleted_at IS NULL)'),
+    { onNodes: callerState('CASE WHEN $4::uuid IS NULL THEN false END') },
   ),
 
   /** Returns a row if the workspace $1 belongs to the user $2. */
@@ -178,11 +176,8 @@ export class WorkspaceAccess {
 
   /** Remembers for a minute that `check` has admitted the caller. */
   rememberAllowed(caller: Caller, workspaceId: string): void {
-    const key = accessKey({ id: workspaceId, caller });
-    this.allowed.delete(key); // a Map keeps the position of an existing key
-    this.allowed.set(key, this.clock.elapsed() + ALLOWED_FOR_MS);
-    const [oldest] = this.allowed.keys();
-    if (this.allowed.size > MAX_ALLOWED && oldest !== undefined) this.allowed.delete(oldest);
+    const until = this.clock.elapsed() + ALLOWED_FOR_MS;
+    setNewest(this.allowed, accessKey({ id: workspaceId, caller }), until, MAX_ALLOWED);
   }
 
   /** Values for `accessCondition`; the user is null if there is no caller to check. */

@@ -4,14 +4,8 @@ import type { Clock } from './clock.js';
 /** Counts active work by key, and in total. Keys with a count of zero are removed. */
 export class KeyedCounter {
   private readonly counts = new Map<string, number>();
-  private sum = 0;
+  total = 0;
 
-  /** The sum over all keys. */
-  get total(): number {
-    return this.sum;
-  }
-
-  /** How many keys have a count above zero. */
   get size(): number {
     return this.counts.size;
   }
@@ -22,7 +16,7 @@ export class KeyedCounter {
 
   increment(key: string): void {
     this.counts.set(key, this.of(key) + 1);
-    this.sum++;
+    this.total++;
   }
 
   /** @throws Error when the count is zero: more work ended than began */
@@ -31,13 +25,20 @@ export class KeyedCounter {
     if (count === 0) throw new Error('a counter was decremented below zero');
     if (count === 1) this.counts.delete(key);
     else this.counts.set(key, count - 1);
-    this.sum--;
+    this.total--;
   }
 
-  /** The keys with a count above zero, and their counts. */
   entries(): IterableIterator<[string, number]> {
     return this.counts.entries();
   }
+}
+
+/** Sets an entry as the newest one of a map; beyond `most` entries, the oldest one is dropped. */
+export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  map.delete(key); // a Map keeps the position of an existing key
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > most && oldest !== undefined) map.delete(oldest);
 }
 
 const PLACE = Symbol('place');
@@ -93,12 +94,17 @@ export class EventLoopYield {
     this.since = clock.elapsed();
   }
 
-  /** Await this after each step. */
   async pause(): Promise<void> {
     if (this.clock.elapsed() - this.since < TURN_MS) return;
     await nextTurn();
     this.since = this.clock.elapsed();
   }
+}
+
+/** Returns a function that starts `work`, or joins a run that has not ended. */
+export function shared<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => (running ??= work().finally(() => (running = undefined)));
 }
 
 /**

@@ -163,38 +163,29 @@ const CONNECTIONS_PER_NETWORK = 2_000;
  * whose head has not arrived. Only for a server that clients reach directly: behind a proxy, all connections come from the proxy.
  */
 export function limitConnections(server: Server, most: number): void {
-  const addresses = new Map<string, Set<Socket>>();
+  const addresses = new KeyedCounter();
   const networks = new Map<string, Set<Socket>>();
-  let all = 0;
   server.on('connection', (connection: Socket) => {
     const { remoteAddress = '' } = connection;
     const [address, network] = [addressKey(remoteAddress), networkKey(remoteAddress)];
     if (
-      (addresses.get(address)?.size ?? 0) >= CONNECTIONS_PER_ADDRESS ||
+      addresses.of(address) >= CONNECTIONS_PER_ADDRESS ||
       (networks.get(network)?.size ?? 0) >= CONNECTIONS_PER_NETWORK
     ) {
       connection.destroy();
       return;
     }
-    const [ofAddress, ofNetwork] = [setOf(addresses, address), setOf(networks, network)];
-    all++;
-    ofAddress.add(connection);
+    const ofNetwork = networks.get(network) ?? new Set();
+    networks.set(network, ofNetwork);
+    addresses.increment(address);
     ofNetwork.add(connection);
     connection.once('close', () => {
-      all--;
-      ofAddress.delete(connection);
+      addresses.decrement(address);
       ofNetwork.delete(connection);
-      if (ofAddress.size === 0) addresses.delete(address);
       if (ofNetwork.size === 0) networks.delete(network);
     });
-    if (all > most) superfluous(networks, ofNetwork.size, most)?.destroy();
+    if (addresses.total > most) superfluous(networks, ofNetwork.size, most)?.destroy();
   });
-}
-
-function setOf(sets: Map<string, Set<Socket>>, key: string): Set<Socket> {
-  const set = sets.get(key) ?? new Set();
-  sets.set(key, set);
-  return set;
 }
 
 /**

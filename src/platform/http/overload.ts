@@ -134,15 +134,11 @@ const WAIT_MS = 10;
  */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
-  private hasBegun = false;
+  /** Whether the process is about to end and should get no more requests. */
+  isUnderWay = false;
   private askedAt: number | undefined;
 
   constructor(private readonly inFlight: InFlightRequests) {}
-
-  /** Whether the process is about to end and should get no more requests. */
-  get isUnderWay(): boolean {
-    return this.hasBegun;
-  }
 
   noteReadinessProbe(): void {
     this.askedAt = performance.now();
@@ -150,14 +146,14 @@ export class Shutdown implements BeforeApplicationShutdown {
 
   /** Fails readiness from now on. Resolves when recent probes have had time to notice: immediately if there were none. */
   async begin(): Promise<void> {
-    this.hasBegun = true;
+    this.isUnderWay = true;
     const isAsked = this.askedAt !== undefined && performance.now() - this.askedAt < PROBE_INTERVAL_MS;
     if (isAsked) await new Promise((resolve) => setTimeout(resolve, NOTICE_MS).unref());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    const { inFlight, hasBegun: wasAnnounced } = this;
-    this.hasBegun = true;
+    const { inFlight, isUnderWay: wasAnnounced } = this;
+    this.isUnderWay = true;
     inFlight.acceptNoMore();
     const now = performance.now();
     await until(async () => !wasAnnounced || (await inFlight.connections()) === 0, now + LAST_REQUEST_MS);

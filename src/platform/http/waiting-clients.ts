@@ -39,11 +39,13 @@ export type Cause = 'pace' | 'room';
 
 /** A client that must send the rest of a body, or read a response that is held for it. Call `leave` when it is done. */
 export class WaitingClient {
-  private bytes = 0;
-  private bytesBefore = 0;
+  /** Whether the service waits for it. */
+  isSilent = false;
+  heldBytes = 0;
+  /** Bytes that were sent or read since the client was registered. */
+  progress = 0;
+  private progressBefore = 0;
   private looks = 0;
-  private held = 0;
-  private isWaitedFor = false;
   private hasLeft = false;
 
   /** @param onDrop aborts the client's request; called once, after the client has left */
@@ -55,48 +57,34 @@ export class WaitingClient {
     private onDrop: ((cause: Cause) => void) | undefined,
   ) {}
 
-  get isSilent(): boolean {
-    return this.isWaitedFor;
-  }
-
-  get heldBytes(): number {
-    return this.held;
-  }
-
-  /** Bytes that were sent or read since the client was registered. */
-  get progress(): number {
-    return this.bytes;
-  }
-
   /** Bytes per check so far, with a credit of one interval at the start, so that a new client does not count as slow. */
   get pace(): number {
-    return (this.bytes + LEAST_BYTES) / (this.looks + 1);
+    return (this.progress + LEAST_BYTES) / (this.looks + 1);
   }
 
   /** Call this when the service has nothing to do until the client continues. */
   wait(): void {
-    if (this.isWaitedFor || this.hasLeft) return;
-    this.isWaitedFor = true;
+    if (this.isSilent || this.hasLeft) return;
+    this.isSilent = true;
     this.all.noteSilence(this, 1);
   }
 
-  /** Records bytes that were sent or read. */
   count(bytes: number): void {
-    this.bytes += bytes;
+    this.progress += bytes;
   }
 
   /** Call this when the client has continued. */
   goOn(): void {
-    if (!this.isWaitedFor) return;
-    this.isWaitedFor = false;
+    if (!this.isSilent) return;
+    this.isSilent = false;
     this.all.noteSilence(this, -1);
   }
 
   /** Sets the number of bytes that are held in memory for this client. */
   hold(bytes: number): void {
     if (this.hasLeft) return;
-    const more = bytes - this.held;
-    this.held = bytes;
+    const more = bytes - this.heldBytes;
+    this.heldBytes = bytes;
     this.all.noteHeld(this, more);
   }
 
@@ -118,11 +106,11 @@ export class WaitingClient {
 
   /** Returns whether an interval has just ended in which the client was below the minimum pace. */
   look(): boolean {
-    if (!this.isWaitedFor) return false;
+    if (!this.isSilent) return false;
     this.looks++;
     if (!this.isBody || this.looks % LOOKS_OF_INTERVAL !== 0) return false;
-    const isSlow = this.bytes - this.bytesBefore < LEAST_BYTES;
-    this.bytesBefore = this.bytes;
+    const isSlow = this.progress - this.progressBefore < LEAST_BYTES;
+    this.progressBefore = this.progress;
     return isSlow;
   }
 }
@@ -137,12 +125,12 @@ const ofServers = new WeakMap<Server, WaitingClients>();
  */
 export class WaitingClients implements Iterable<WaitingClient> {
   readonly most = { ...MOST };
-  /** Number of dropped clients, by cause. */
   readonly dropped: Record<Cause, number> = { pace: 0, room: 0 };
   private readonly all = new DenseSet<WaitingClient>();
   private readonly networks = new Map<string, Network>();
-  private held = 0;
-  private silentBodies = 0;
+  heldBytes = 0;
+  /** Number of requests that are not in progress because their clients do not send. */
+  unsentBodies = 0;
   private timer: NodeJS.Timeout | undefined;
 
   /** The clients of the server that received a request; undefined for a request that no server received. */
@@ -153,15 +141,6 @@ export class WaitingClients implements Iterable<WaitingClient> {
 
   get size(): number {
     return this.all.size;
-  }
-
-  get heldBytes(): number {
-    return this.held;
-  }
-
-  /** Number of requests that are not in progress because their clients do not send. */
-  get unsentBodies(): number {
-    return this.silentBodies;
   }
 
   /** `unsentBodies` of one network. */
@@ -222,7 +201,7 @@ export class WaitingClients implements Iterable<WaitingClient> {
 
   noteSilence(client: WaitingClient, by: 1 | -1): void {
     if (client.isBody) {
-      this.silentBodies += by;
+      this.unsentBodies += by;
       const network = this.networks.get(client.network);
       if (network) network.unsentBodies += by;
     }
@@ -231,12 +210,12 @@ export class WaitingClients implements Iterable<WaitingClient> {
   }
 
   noteHeld(client: WaitingClient, more: number): void {
-    this.held += more;
+    this.heldBytes += more;
     const network = this.networks.get(client.network);
     const user = network?.users.get(client.user);
     if (network) network.heldBytes += more;
     if (user) user.heldBytes += more;
-    while (more > 0 && this.held > this.most.heldBytes && this.dropOne(bytesOf, bytesOf));
+    while (more > 0 && this.heldBytes > this.most.heldBytes && this.dropOne(bytesOf, bytesOf));
   }
 
   delete(client: WaitingClient): void {

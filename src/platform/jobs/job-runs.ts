@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Column, Entity, IsNull, LessThanOrEqual, Not, PrimaryGeneratedColumn, Repository } from 'typeorm';
+import { shared } from '../async.js';
 import { Database, statement } from '../database/index.js';
 import { Metrics, type Reading } from '../metrics.js';
 
@@ -78,14 +79,7 @@ export const timeStatements = {
   ),
 };
 
-export interface JobRun {
-  readonly name: string;
-  readonly startedAt: Date;
-  /** Null while it is running, and if its process died. */
-  readonly endedAt: Date | null;
-  readonly counts: Counts;
-  readonly error: string | null;
-}
+export type JobRun = Readonly<Omit<StoredRun, 'id'>>;
 
 /** Per job. */
 export const KEPT_RUNS = 100;
@@ -146,10 +140,7 @@ function runOf({ name, startedAt, endedAt, counts, error }: StoredRun): JobRun {
   return { name, startedAt, endedAt, counts, error };
 }
 
-interface LastRun {
-  readonly name: string;
-  readonly startedAt: Date;
-  readonly endedAt: Date | null;
+interface LastRun extends Pick<JobRun, 'name' | 'startedAt' | 'endedAt'> {
   readonly isGood: boolean;
 }
 
@@ -158,12 +149,13 @@ const seconds = (time: Date): number => time.getTime() / 1000;
 /** Metrics of the last run of each job; every instance reports the same values. */
 @Injectable()
 export class JobMetrics {
-  private reading: Promise<LastRun[]> | undefined;
+  private readonly read: () => Promise<LastRun[]>;
 
   constructor(
-    private readonly database: Database,
+    database: Database,
     private readonly metrics: Metrics,
   ) {
+    this.read = shared(() => database.run<LastRun>(jobStatements.lastOfEach, []));
     this.declare('last_start_timestamp_seconds', 'Start of the last run of a job', (run) =>
       seconds(run.startedAt),
     );
@@ -187,13 +179,5 @@ export class JobMetrics {
         return value === null ? [] : [{ labels: { name: run.name }, value }];
       }),
     );
-  }
-
-  /** Concurrent readers share one statement. */
-  private read(): Promise<LastRun[]> {
-    this.reading ??= this.database
-      .run<LastRun>(jobStatements.lastOfEach, [])
-      .finally(() => (this.reading = undefined));
-    return this.reading;
   }
 }

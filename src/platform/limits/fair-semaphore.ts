@@ -5,7 +5,6 @@ import { Metrics } from '../metrics.js';
 /** Limits of one queue: for all owners together, and per owner. */
 export interface FairLimits {
   readonly atOnce: number;
-  /** How many calls may wait for a slot. */
   readonly waiting: number;
   readonly perOwner: {
     readonly atOnce: number;
@@ -40,24 +39,15 @@ interface Share {
  * waiting calls is refused instead.
  */
 export class FairSemaphore {
-  private running = 0;
-  private waiting = 0;
+  /** The number of calls that hold a slot. */
+  taken = 0;
+  /** The number of calls that wait for a slot. */
+  queued = 0;
   /** In the order of their turns: an owner moves to the end when one of its calls starts or ends. */
   private readonly shares = new Map<string, Share>();
 
   constructor(private readonly limits: FairLimits) {}
 
-  /** The number of calls that wait for a slot. */
-  get queued(): number {
-    return this.waiting;
-  }
-
-  /** The number of calls that hold a slot. */
-  get taken(): number {
-    return this.running;
-  }
-
-  /** The number of owners that hold a slot or wait for one. */
   get owners(): number {
     return this.shares.size;
   }
@@ -72,7 +62,7 @@ export class FairSemaphore {
     gone?.throwIfAborted();
     const share = this.shares.get(owner) ?? { running: 0, waiting: [] };
     this.shares.set(owner, share);
-    if (this.running < this.limits.atOnce && this.mayRun(share)) this.start(owner, share);
+    if (this.taken < this.limits.atOnce && this.mayRun(share)) this.start(owner, share);
     else await this.turn(owner, share, gone);
     let isHeld = true;
     return () => {
@@ -101,13 +91,13 @@ export class FairSemaphore {
 
   private start(owner: string, share: Share): void {
     share.running++;
-    this.running++;
+    this.taken++;
     this.moveToEnd(owner, share);
   }
 
   private release(owner: string, share: Share): void {
     share.running--;
-    this.running--;
+    this.taken--;
     this.moveToEnd(owner, share);
     this.next();
   }
@@ -135,10 +125,10 @@ export class FairSemaphore {
   private turn(owner: string, share: Share, gone?: AbortSignal): Promise<void> {
     this.makeRoomFor(owner, share);
     const { waitMs, busy } = this.limits;
-    this.waiting++;
+    this.queued++;
     return new Promise((resolve, reject) => {
       const over = (): void => {
-        this.waiting--;
+        this.queued--;
         clearTimeout(timer);
         gone?.removeEventListener('abort', abort);
       };
@@ -166,7 +156,7 @@ export class FairSemaphore {
   private makeRoomFor(owner: string, share: Share): void {
     const { waiting, perOwner } = this.limits;
     const count = share.waiting.length;
-    if (count < perOwner.waiting && this.waiting < waiting) return;
+    if (count < perOwner.waiting && this.queued < waiting) return;
     let most = share;
     for (const other of this.shares.values()) if (other.waiting.length > most.waiting.length) most = other;
     const newest = most.waiting.at(-1);

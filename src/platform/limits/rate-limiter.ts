@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import type { Redis } from 'ioredis';
 import { Column, Entity, LessThan, PrimaryColumn, type Repository } from 'typeorm';
+import { setNewest } from '../async.js';
 import { Clock } from '../clock.js';
 import { Configuration } from '../config/index.js';
 import { Database, statement } from '../database/index.js';
 import { TooManyRequests } from '../http/index.js';
 import { Log } from '../log.js';
 
-/** The hits of a key in one minute. */
 @Entity('rate_limits')
 export class RateLimit {
   @PrimaryColumn('text')
@@ -31,7 +31,6 @@ export abstract class HitCounter {
   /** Adds hits to the minute that starts at `windowStart` and returns the new count. */
   abstract add(key: string, windowStart: number, hits: number): Promise<number>;
 
-  /** Deletes past minutes. */
   abstract forget(before: Date): Promise<void>;
 }
 
@@ -149,7 +148,10 @@ export class RateLimiter {
       );
       await bucket.refilling;
     }
-    if (bucket.left < hits) throw new TooManyRequests(this.secondsLeft());
+    if (bucket.left < hits) {
+      const msLeft = this.windowStart + WINDOW_MS - this.clock.now().getTime();
+      throw new TooManyRequests(Math.max(1, Math.ceil(msLeft / 1000)));
+    }
     bucket.left -= hits;
   }
 
@@ -179,14 +181,8 @@ export class RateLimiter {
     }
     const known = this.buckets.get(key);
     if (known) return known;
-    const [oldest] = this.buckets.keys();
-    if (this.buckets.size >= MAX_BUCKETS && oldest !== undefined) this.buckets.delete(oldest);
     const bucket = { left: 0, isExhausted: false };
-    this.buckets.set(key, bucket);
+    setNewest(this.buckets, key, bucket, MAX_BUCKETS);
     return bucket;
-  }
-
-  private secondsLeft(): number {
-    return Math.max(1, Math.ceil((this.windowStart + WINDOW_MS - this.clock.now().getTime()) / 1000));
   }
 }

@@ -8,7 +8,8 @@ export class HashedBody implements AsyncIterable<Buffer> {
   private readonly hash = createHash('sha256');
   private readonly source: AsyncIterator<Buffer>;
   private readonly held: Buffer[] = [];
-  private bytes = 0;
+  /** Number of bytes streamed so far. */
+  size = 0;
 
   constructor(chunks: AsyncIterable<Buffer>) {
     this.source = chunks[Symbol.asyncIterator]();
@@ -22,11 +23,6 @@ export class HashedBody implements AsyncIterable<Buffer> {
     const body = new HashedBody(chunks);
     await finished(Readable.from(body).resume());
     return body;
-  }
-
-  /** Number of bytes streamed so far. */
-  get size(): number {
-    return this.bytes;
   }
 
   /** SHA-256 in hex; call this only once, after the last byte. */
@@ -43,7 +39,7 @@ export class HashedBody implements AsyncIterable<Buffer> {
   async upTo(limit: number): Promise<Buffer | null> {
     for (let chunk = await this.next(); chunk; chunk = await this.next()) {
       this.held.push(chunk);
-      if (this.bytes > limit) return null;
+      if (this.size > limit) return null;
     }
     return limit > 0 ? Buffer.concat(this.held) : null;
   }
@@ -65,7 +61,7 @@ export class HashedBody implements AsyncIterable<Buffer> {
   private async next(): Promise<Buffer | undefined> {
     const next = await this.source.next();
     if (next.done) return undefined;
-    this.bytes += next.value.length;
+    this.size += next.value.length;
     this.hash.update(next.value);
     return next.value;
   }
