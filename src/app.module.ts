@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AccessTokensModule } from './domain/auth/access-tokens/index.js';
@@ -19,7 +19,7 @@ import { BackupModule } from './operations/backup/index.js';
 import { BatchesModule } from './domain/files/batches/index.js';
 import { BillingModule } from './domain/billing/index.js';
 import { CheckpointsModule } from './domain/checkpoints/index.js';
-import { type Configuration, ConfigurationModule } from './platform/config/index.js';
+import { Configuration } from './platform/config/index.js';
 import { DevicesModule } from './domain/devices/index.js';
 import { ExportModule } from './domain/accounts/export/index.js';
 import { FilesModule, UPLOAD_FUNCTIONS } from './domain/files/index.js';
@@ -39,16 +39,16 @@ import {
 } from './access/index.js';
 import { HealthModule } from './operations/health/index.js';
 import { BlobsModule } from './platform/storage/index.js';
-import { type Clock, ClockModule } from './platform/clock.js';
+import { Clock } from './platform/clock.js';
 import { DatabaseModule } from './platform/database/index.js';
 import { EventsModule } from './platform/events/index.js';
-import { HttpModule, type InFlightRequests, QueryTextGuard } from './platform/http/index.js';
+import { HttpModule, InFlightRequests, QueryTextGuard } from './platform/http/index.js';
 import { Background, JobsModule } from './platform/jobs/index.js';
 import { KillSwitchGuard, KillSwitchModule } from './platform/kill-switch.js';
 import { LimitsModule } from './platform/limits/index.js';
-import { type Log, LogModule } from './platform/log.js';
+import { Log } from './platform/log.js';
 import { MetricsModule } from './platform/metrics.js';
-import { Outbound, OutboundModule } from './platform/outbound.js';
+import { Outbound } from './platform/outbound.js';
 import { RedisModule } from './platform/redis.js';
 import { RealtimeModule } from './domain/realtime/index.js';
 import { RetentionModule } from './domain/retention/index.js';
@@ -82,29 +82,43 @@ const GUARDS = [
   QueryTextGuard,
 ];
 
+/** Provides what exists before the application, to all modules. */
+@Global()
+@Module({})
+class PartsModule {
+  static with({ configuration, log, clock, inFlight, outbound, background }: AppParts): DynamicModule {
+    const values = [
+      { provide: Configuration, useValue: configuration },
+      { provide: Log, useValue: log },
+      { provide: Clock, useValue: clock },
+      { provide: InFlightRequests, useValue: inFlight },
+      { provide: Outbound, useValue: outbound },
+      { provide: Background, useValue: background },
+    ];
+    return { module: PartsModule, providers: values, exports: values };
+  }
+}
+
 /** The only list of modules. */
 @Module({})
 export class AppModule {
-  static with({ configuration, log, clock, inFlight, ...parts }: AppParts): DynamicModule {
+  static with(parts: AppParts): DynamicModule {
     const { outbound = new Outbound(), background = new Background(true) } = parts;
     const { isOn } = background;
     return {
       module: AppModule,
       imports: [
-        ConfigurationModule.with(configuration),
-        LogModule.with(log),
-        ClockModule.with(clock),
+        PartsModule.with({ ...parts, outbound, background }),
         MetricsModule,
-        HttpModule.with(inFlight),
+        HttpModule,
         DatabaseModule.with([UPLOAD_FUNCTIONS]),
         RedisModule,
         EventsModule,
         KillSwitchModule,
         BlobsModule,
         LimitsModule,
-        OutboundModule.with(outbound),
         ScheduleModule.forRoot({ cronJobs: isOn, intervals: isOn, timeouts: isOn }),
-        JobsModule.with(configuration.retentionCron, background),
+        JobsModule,
         PasswordCostModule.with(parts.passwordCost),
         MailModule,
         AuditModule,

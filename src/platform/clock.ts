@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Injectable, Module } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isISO8601 } from 'class-validator';
 
 /**
@@ -14,14 +14,6 @@ export class Clock {
   /** Milliseconds since an arbitrary moment, for measuring durations. Monotonic, unlike the time of day. */
   elapsed(): number {
     return performance.now();
-  }
-}
-
-@Global()
-@Module({})
-export class ClockModule {
-  static with(clock: Clock): DynamicModule {
-    return { module: ClockModule, providers: [{ provide: Clock, useValue: clock }], exports: [Clock] };
   }
 }
 

@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, type LoggerService, Module } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 import { type Logger, pino } from 'pino';
@@ -157,13 +157,5 @@ export class Log {
       this.pino.warn({ err }, `could not ${what}`);
       return false;
     }
-  }
-}
-
-@Global()
-@Module({})
-export class LogModule {
-  static with(log: Log): DynamicModule {
-    return { module: LogModule, providers: [{ provide: Log, useValue: log }], exports: [Log] };
   }
 }

@@ -1,4 +1,3 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Resolver } from 'node:dns/promises';
 import { request } from 'node:https';
 import ipaddr from 'ipaddr.js';
@@ -37,18 +36,15 @@ export function parsePublicUrl(text: string, maxLength: number): URL {
   if (!url || url.href.length > maxLength)
     throw new NotPublic(`must be an https URL of at most ${maxLength} characters`);
   if (url.username || url.password) throw new NotPublic('must not contain a user name or password');
-  if (!isPublicHost(hostOf(url))) throw new NotPublic('must not point to a private network');
+  const host = hostOf(url);
+  const isPublic = isIP(host) ? isPublicAddress(host) : host.includes('.') && !LOCAL_NAME.test(host);
+  if (!isPublic) throw new NotPublic('must not point to a private network');
   return url;
 }
 
 /** The host without the brackets of IPv6 and the trailing dot of a fully qualified name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.+$/, '');
-}
-
-function isPublicHost(host: string): boolean {
-  if (isIP(host)) return isPublicAddress(host);
-  return host.includes('.') && !LOCAL_NAME.test(host);
 }
 
 export interface OutboundOptions {
@@ -163,7 +159,9 @@ export class Outbound {
         resolve({ status: response.statusCode ?? 0, retryAfter: undefined });
       });
       sent.on('close', () => reject(new Error('the connection was closed without an answer')));
-      signal.addEventListener('abort', () => reject(noAnswer()), { once: true });
+      // The same error that Node.js creates when it detects the abort itself.
+      const noAnswer = Object.assign(new Error('no answer in time'), { code: 'ABORT_ERR' });
+      signal.addEventListener('abort', () => reject(noAnswer), { once: true });
       sent.on('response', (response) => {
         resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
         response.on('error', () => undefined);
@@ -174,11 +172,6 @@ export class Outbound {
   }
 }
 
-/** The same error that Node.js creates when it detects the abort itself. */
-function noAnswer(): Error {
-  return Object.assign(new Error('no answer in time'), { code: 'ABORT_ERR' });
-}
-
 function lookupOf(addresses: string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, options, done) => {
@@ -186,16 +179,4 @@ function lookupOf(addresses: string[]): LookupFunction {
     if (options.all) done(null, known);
     else done(null, first?.address ?? '', first?.family);
   };
-}
-
-@Global()
-@Module({})
-export class OutboundModule {
-  static with(outbound: Outbound): DynamicModule {
-    return {
-      module: OutboundModule,
-      providers: [{ provide: Outbound, useValue: outbound }],
-      exports: [Outbound],
-    };
-  }
 }

@@ -34,7 +34,7 @@ export async function intendedOwnerOf(directory: string): Promise<Owner | undefi
 }
 
 /** Gives a file that root has just created to another user, if the file system permits it. */
-export async function chownFile(file: FileHandle, intendedOwner: Owner | undefined): Promise<void> {
+async function chownFile(file: FileHandle, intendedOwner: Owner | undefined): Promise<void> {
   if (intendedOwner) await file.chown(intendedOwner.uid, intendedOwner.gid).catch(unlessForbidden);
 }
 

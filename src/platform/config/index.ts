@@ -1,6 +1,3 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { Configuration } from './configuration.js';
-
 export { type BackupStore, Configuration } from './configuration.js';
 export { configurationOfProcess, knownVariables, loadConfiguration } from './load.js';
 export { envExample } from './env-file.js';
@@ -16,28 +13,4 @@ export {
   type SmtpServer,
   smtpServerIn,
 } from './database-parameters.js';
-export {
-  chownDirectory,
-  diskFull,
-  explainedByDataDir,
-  intendedOwnerOf,
-  keptSecret,
-  keptText,
-  makeDirectories,
-  makeFileForIntendedOwner,
-  removeTree,
-  syncDirectory,
-  writeDurably,
-} from './data-dir-files.js';
-
-@Global()
-@Module({})
-export class ConfigurationModule {
-  static with(configuration: Configuration): DynamicModule {
-    return {
-      module: ConfigurationModule,
-      providers: [{ provide: Configuration, useValue: configuration }],
-      exports: [Configuration],
-    };
-  }
-}
+export * from './data-dir-files.js';

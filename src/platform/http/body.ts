@@ -27,8 +27,7 @@ export const isStrictBody = (bodyClass: object): boolean => Reflect.getMetadata(
 /** Errors truncate longer names: a name may be as long as a body. */
 const SHOWN_CHARACTERS = 64;
 
-/** The error for a member that a body must not have. */
-export const unknownMember = (name: string): BadRequest =>
+const unknownMember = (name: string): BadRequest =>
   new BadRequest(`unknown member ${JSON.stringify(name.slice(0, SHOWN_CHARACTERS))}`);
 
 /** For bodies without a class. @throws BadRequest */
@@ -121,7 +120,6 @@ export interface BodyOptions {
   readonly place?: Place;
   /** Bytes that the reader holds in memory, given the number of bytes received; by default, at most `HELD_OF_STREAM`. */
   readonly held?: (received: number) => number;
-  /** The client is dropped after this time. */
   readonly withinMs?: number;
 }
 

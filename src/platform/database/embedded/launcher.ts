@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
+import type { Owner } from '../../config/index.js';
 
 /** Search path for sh, id, flock and setpriv: children get this PATH and nothing else from this process's environment. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -16,10 +17,7 @@ const KEPT_BYTES = String(1024 * 1024);
 const GIVES_BACK_MEMORY = { MALLOC_MMAP_THRESHOLD_: KEPT_BYTES, MALLOC_TRIM_THRESHOLD_: KEPT_BYTES };
 
 /** The user that PostgreSQL runs as. */
-export interface Account {
-  readonly uid: number;
-  readonly gid: number;
-}
+export type Account = Owner;
 
 /**
  * The capability that a child of root keeps when it switches to its account, to pass directories closed to that account. Both
