@@ -1,6 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
-import { afterBody, Forbidden, Unauthorized } from '../platform/http/index.js';
+import { afterBody, declared, Forbidden, Unauthorized } from '../platform/http/index.js';
 import { requestScope } from '../platform/log.js';
 import { GeneralLimit } from './rate-limit.guard.js';
 import { ACCESS, type Access, type AuthenticatedRequest, type Principal } from './route-access.js';
@@ -37,14 +36,12 @@ export const bearerIn = (authorization: string | undefined): string | undefined 
 @Injectable()
 export class AuthenticationGuard implements CanActivate {
   constructor(
-    private readonly reflector: Reflector,
     private readonly authenticator: BearerAuthenticator,
     private readonly limit: GeneralLimit,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const targets = [context.getHandler(), context.getClass()];
-    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
+    const access = declared(context, ACCESS) as Access | undefined;
     if (access?.kind === 'public') return true;
 
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();

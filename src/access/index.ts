@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { AuthenticationGuard } from './authentication.guard.js';
-import { GeneralLimit, RateLimitGuard, RequestsAtOnce } from './rate-limit.guard.js';
+import { GeneralLimit, RateLimitGuard } from './rate-limit.guard.js';
 import { RouteAccessCheck, ScopeGuard } from './route-policy.js';
 import { WorkspaceAccessGuard } from './workspace-access.guard.js';
 import { WorkspaceAccess } from './workspace-access.js';
@@ -35,7 +35,7 @@ const GUARDS = [AuthenticationGuard, RateLimitGuard, ScopeGuard, WorkspaceAccess
 /** Access control. The order of the guards is in `app.module.ts`. */
 @Module({
   imports: [DiscoveryModule],
-  providers: [...GUARDS, RouteAccessCheck, GeneralLimit, RequestsAtOnce, WorkspaceAccess],
+  providers: [...GUARDS, RouteAccessCheck, GeneralLimit, WorkspaceAccess],
   exports: [...GUARDS, GeneralLimit, WorkspaceAccess],
 })
 export class AccessModule {}

@@ -1,10 +1,15 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { KeyedCounter } from '../platform/async.js';
 import { Configuration } from '../platform/config/index.js';
-import { addressKey, InFlightRequests, networkKey, TooManyRequests } from '../platform/http/index.js';
+import {
+  addressKey,
+  declared,
+  InFlightRequests,
+  networkKey,
+  TooManyRequests,
+} from '../platform/http/index.js';
 import { RateLimiter } from '../platform/limits/index.js';
 import { type AuthenticatedRequest, TRANSFER, UNLIMITED } from './route-access.js';
 
@@ -57,20 +62,31 @@ const AT_ONCE_OF_NETWORK = 2 * AT_ONCE;
 const RETRY_AFTER_S = 1;
 
 /**
- * Limits concurrent requests per client, so that a client with slow uploads or downloads occupies only a few of the slots for
- * requests in flight.
+ * Answers 429 over a limit; `AuthenticationGuard` counts the requests without a valid token. Also limits concurrent requests per
+ * client, so that a client with slow uploads or downloads occupies only a few of the slots for requests in flight.
  */
 @Injectable()
-export class RequestsAtOnce {
+export class RateLimitGuard implements CanActivate {
   private readonly underWay = new KeyedCounter();
 
   constructor(
     private readonly configuration: Configuration,
+    private readonly limit: GeneralLimit,
     private readonly inFlight: InFlightRequests,
   ) {}
 
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (declared(context, UNLIMITED)) return true;
+    const http = context.switchToHttp();
+    const request = http.getRequest<Partial<AuthenticatedRequest> & { ip: string }>();
+    const client = request.principal ?? request;
+    await (declared(context, TRANSFER) ? this.limit.countTransfers(client) : this.limit.count(client));
+    this.enter(client, http.getResponse<FastifyReply>().raw);
+    return true;
+  }
+
   /** Counts a request until it ends. @throws TooManyRequests when the client has too many requests in flight */
-  enter(client: LimitedClient, response: ServerResponse): void {
+  private enter(client: LimitedClient, response: ServerResponse): void {
     if (this.configuration.rateLimitPerMinute === 0) return;
     const limits: [string, number][] = [[limitKey(client), AT_ONCE]];
     if ('ip' in client) limits.push([networkKey(client.ip), AT_ONCE_OF_NETWORK]);
@@ -79,27 +95,5 @@ export class RequestsAtOnce {
     this.inFlight.whenOver(response, () => {
       for (const [key] of limits) this.underWay.decrement(key);
     });
-  }
-}
-
-/** Answers 429 over a limit. `AuthenticationGuard` counts the requests without a valid token. */
-@Injectable()
-export class RateLimitGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly limit: GeneralLimit,
-    private readonly atOnce: RequestsAtOnce,
-  ) {}
-
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const targets = [context.getHandler(), context.getClass()];
-    if (this.reflector.getAllAndOverride<boolean | undefined>(UNLIMITED, targets)) return true;
-    const http = context.switchToHttp();
-    const request = http.getRequest<Partial<AuthenticatedRequest> & { ip: string }>();
-    const client = request.principal ?? request;
-    const isTransfer = this.reflector.getAllAndOverride<boolean | undefined>(TRANSFER, targets);
-    await (isTransfer ? this.limit.countTransfers(client) : this.limit.count(client));
-    this.atOnce.enter(client, http.getResponse<FastifyReply>().raw);
-    return true;
   }
 }

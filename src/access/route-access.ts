@@ -69,8 +69,7 @@ export const BoundTokensToo = (reason: string): MethodDecorator & ClassDecorator
 export const SEES_DELETED_USERS = 'sees-deleted-users';
 
 /** The route also serves a token whose user is deleted; other routes answer 401. */
-export const SeesDeletedUsers = (): MethodDecorator & ClassDecorator =>
-  applyDecorators(SetMetadata(SEES_DELETED_USERS, true));
+export const SeesDeletedUsers = (): MethodDecorator & ClassDecorator => SetMetadata(SEES_DELETED_USERS, true);
 
 export const REQUIRES_SUBSCRIPTION = 'requires-subscription';
 

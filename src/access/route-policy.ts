@@ -4,9 +4,9 @@ import {
   Injectable,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { PATH_METADATA } from '@nestjs/common/constants.js';
-import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
-import { Forbidden } from '../platform/http/index.js';
+import { DiscoveryService, Reflector } from '@nestjs/core';
+import { type ControllerClass, routesOf } from '../platform/api-docs/index.js';
+import { declared, Forbidden } from '../platform/http/index.js';
 import {
   ACCESS,
   type Access,
@@ -25,11 +25,8 @@ export function isGranted(granted: readonly Scope[], wanted: readonly Scope[]): 
 /** Answers 403 unless the token has a scope that the route accepts. */
 @Injectable()
 export class ScopeGuard implements CanActivate {
-  constructor(private readonly reflector: Reflector) {}
-
   canActivate(context: ExecutionContext): boolean {
-    const targets = [context.getHandler(), context.getClass()];
-    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
+    const access = declared(context, ACCESS) as Access | undefined;
     if (access?.kind === 'public') return true;
 
     const { scopes, tokenId, workspaceId } = context
@@ -39,9 +36,8 @@ export class ScopeGuard implements CanActivate {
       if (tokenId === null) return true;
       throw new Forbidden('an interactive session is required');
     }
-    if (workspaceId !== null && this.reflector.getAllAndOverride<boolean | undefined>(UNBOUND, targets)) {
+    if (workspaceId !== null && declared(context, UNBOUND))
       throw new Forbidden('the token is bound to a workspace');
-    }
     if (isGranted(scopes, access.scopes)) return true;
     throw new Forbidden(`the token lacks the scope ${access.scopes.join(' or ')}`);
   }
@@ -61,7 +57,6 @@ interface Handler {
 export class RouteAccessCheck implements OnApplicationBootstrap {
   constructor(
     private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
     private readonly reflector: Reflector,
   ) {}
 
@@ -77,16 +72,13 @@ export class RouteAccessCheck implements OnApplicationBootstrap {
   }
 
   private handlers(): Handler[] {
-    return this.discovery.getControllers().flatMap(({ instance, metatype }) => {
-      if (!instance || !metatype) return [];
-      const prototype = Object.getPrototypeOf(instance) as Record<string, () => unknown>;
-      return this.scanner.getAllMethodNames(prototype).flatMap((name): Handler[] => {
-        const handler = prototype[name];
-        if (!handler || !Reflect.hasMetadata(PATH_METADATA, handler)) return [];
-        const declared = (key: string): unknown =>
-          this.reflector.getAllAndOverride<unknown>(key, [handler, metatype as never]);
-        return [{ name: `${metatype.name}.${name}`, declared }];
-      });
+    return this.discovery.getControllers().flatMap(({ metatype }) => {
+      if (!metatype) return [];
+      return routesOf(metatype as ControllerClass).map(({ name, handler }) => ({
+        name: `${metatype.name}.${name}`,
+        declared: (key: string) =>
+          this.reflector.getAllAndOverride<unknown>(key, [handler, metatype as never]),
+      }));
     });
   }
 }

@@ -8,7 +8,6 @@ import {
   SetMetadata,
   UseFilters,
 } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { isUUID } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Configuration } from '../platform/config/index.js';
@@ -16,6 +15,7 @@ import {
   afterBody,
   ApiError,
   BadRequest,
+  declared,
   ErrorFilter,
   NoRoom,
   NotFound,
@@ -60,13 +60,10 @@ export class WorkspaceAccessFilter extends ErrorFilter {
       super.catch(error, host);
       return;
     }
-    const first = this.workspaceAccess.confirm(workspace.caller, workspace.id).then(
-      () => error,
-      (lapsed: unknown) => lapsed,
+    void this.workspaceAccess.confirm(workspace.caller, workspace.id).then(
+      () => super.catch(error, host),
+      (lapsed: unknown) => super.catch(lapsed, host),
     );
-    void first.then((one) => {
-      super.catch(one, host);
-    });
   }
 }
 
@@ -99,14 +96,13 @@ interface RouteDemands extends AccessRequirements {
 @Injectable()
 export class WorkspaceAccessGuard implements CanActivate {
   constructor(
-    private readonly reflector: Reflector,
     private readonly configuration: Configuration,
     private readonly workspaceAccess: WorkspaceAccess,
     private readonly authenticator: BearerAuthenticator,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const access = this.find(context, ACCESS) as Access | undefined;
+    const access = declared(context, ACCESS) as Access | undefined;
     if (access?.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<WorkspaceRequest>();
     if (access?.kind === 'interactive') await this.requireSession(request);
@@ -114,7 +110,7 @@ export class WorkspaceAccessGuard implements CanActivate {
     const workspaceId = idInReach(demands, request.principal);
     const { userId } = request.principal;
     const caller = { userId, needsSubscription: demands.subscription };
-    const isCheckedInStatement = this.find(context, ACCESS_CHECKED_IN_STATEMENT) === true;
+    const isCheckedInStatement = declared(context, ACCESS_CHECKED_IN_STATEMENT) === true;
     const isExpected =
       isCheckedInStatement &&
       workspaceId !== null &&
@@ -139,18 +135,14 @@ export class WorkspaceAccessGuard implements CanActivate {
   }
 
   private demandsOf(context: ExecutionContext, request: WorkspaceRequest): RouteDemands {
-    const requirement = this.find(context, REQUIRES_SUBSCRIPTION) as SubscriptionRequirement | undefined;
+    const requirement = declared(context, REQUIRES_SUBSCRIPTION) as SubscriptionRequirement | undefined;
     const isExcused = requirement?.unless && request.principal.scopes.includes(requirement.unless);
-    const workspaces = this.find(context, NAMED_WORKSPACE) ? namesIn(request) : [request.params.id ?? ''];
+    const workspaces = declared(context, NAMED_WORKSPACE) ? namesIn(request) : [request.params.id ?? ''];
     return {
-      user: !this.find(context, SEES_DELETED_USERS),
+      user: !declared(context, SEES_DELETED_USERS),
       subscription: requirement !== undefined && !isExcused && this.configuration.hasSubscriptions,
-      workspaces: this.find(context, OWNED_WORKSPACE) ? workspaces : undefined,
+      workspaces: declared(context, OWNED_WORKSPACE) ? workspaces : undefined,
     };
-  }
-
-  private find(context: ExecutionContext, key: string): unknown {
-    return this.reflector.getAllAndOverride<unknown>(key, [context.getHandler(), context.getClass()]);
   }
 }
 

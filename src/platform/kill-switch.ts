@@ -7,7 +7,6 @@ import {
   type OnApplicationBootstrap,
   SetMetadata,
 } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { Interval } from '@nestjs/schedule';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -15,7 +14,7 @@ import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { Clock } from './clock.js';
 import { Database, type Tx } from './database/index.js';
 import { EventBus } from './events/index.js';
-import { afterBody, isHealth, ServiceUnavailable } from './http/index.js';
+import { afterBody, declared, isHealth, ServiceUnavailable } from './http/index.js';
 import { Log } from './log.js';
 
 export const MODES = ['off', 'read-only', 'down'] as const;
@@ -144,29 +143,20 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Runs before all other guards, and again after the body: 503 for writes while the service is read-only. */
 @Injectable()
 export class KillSwitchGuard implements CanActivate {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly killSwitch: KillSwitch,
-  ) {}
+  constructor(private readonly killSwitch: KillSwitch) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const { raw } = context.switchToHttp().getRequest<FastifyRequest>();
-    this.check(context);
+    const { raw, method } = context.switchToHttp().getRequest<FastifyRequest>();
+    const mayGoOn = READS.has(method) || declared(context, OPEN) !== undefined;
+    const check = (): void => {
+      if (!mayGoOn) this.killSwitch.refuseWhen('read-only');
+    };
+    check();
     afterBody(raw, () => {
       this.killSwitch.refuseWhen('down');
-      this.check(context);
+      check();
     });
     return true;
-  }
-
-  private check(context: ExecutionContext): void {
-    if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');
-  }
-
-  private mayGoOn(context: ExecutionContext): boolean {
-    const { method } = context.switchToHttp().getRequest<FastifyRequest>();
-    const targets = [context.getHandler(), context.getClass()];
-    return READS.has(method) || this.reflector.getAllAndOverride<unknown>(OPEN, targets) !== undefined;
   }
 }
 

@@ -218,8 +218,8 @@ export const DATA_MUTANTS = [
   {
     name: 'write accepted while the service is read-only',
     promise: 'While the service is read-only, nothing is written.',
-    unit: 'KillSwitchGuard.check',
-    find: "if (!this.mayGoOn(context)) this.killSwitch.refuseWhen('read-only');",
+    unit: 'KillSwitchGuard.canActivate',
+    find: "if (!mayGoOn) this.killSwitch.refuseWhen('read-only');",
     replace: '',
     tests: [['test/quick/api/kill-switch.spec.ts', 'read-only']],
   },

@@ -51,7 +51,6 @@ export interface DocumentParts {
   readonly info: ApiDocument['info'];
   readonly tags: ApiDocument['tags'];
   readonly securitySchemes: Readonly<Record<string, Schema>>;
-  /** The access policy of a route, from its decorators. */
   readonly policyOf: (handler: Handler, controller: ControllerClass) => OperationPolicy;
   /** The parameter decorator with which handlers read their JSON bodies. */
   readonly jsonBody: unknown;

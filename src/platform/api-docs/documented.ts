@@ -139,13 +139,9 @@ export const json = (
 
 export const page = (description: string): AnswerDocs => ({ description, content: { 'text/html': {} } });
 
-/** An example request with its responses. */
 export interface Example {
-  /** A JSON body. */
   readonly body?: unknown;
-  /** JSON answers by status. */
   readonly answers?: Readonly<Record<number, unknown>>;
 }
 
-/** By operationId. */
 export type Examples = Readonly<Record<string, Example>>;

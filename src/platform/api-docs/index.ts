@@ -8,14 +8,11 @@ export type {
   Reference,
   Response,
 } from './operation-parts.js';
-export { buildDocument, type ControllerClass, type DocumentParts, type Handler } from './document.js';
 export {
-  type AnswerDocs,
-  Documented,
-  type Examples,
-  json,
-  type OperationDocs,
-  page,
-  type Parameters,
-} from './documented.js';
+  buildDocument,
+  type ControllerClass,
+  type DocumentParts,
+  type Handler,
+  routesOf,
+} from './document.js';
 export * from './documented.js';

@@ -1,4 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -7,7 +8,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { isOfGoneWorkspace } from '../database/index.js';
 import { requestScope } from '../log.js';
-import { ApiError, BadRequest, faultOf, messageFor, NotFound } from './api-errors.js';
+import { BadRequest, ExpectationFailed, faultOf, messageFor, NotFound } from './api-errors.js';
 import { clientAddress, networkKey } from './client-address.js';
 import { limitConnections, limitPipelining, LingeringClose, noteComplete } from './connections.js';
 import type { InFlightRequests, RequestEnd } from './in-flight.js';
@@ -157,10 +158,6 @@ function isHostless({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion !== '1.0';
 }
 
-class ExpectationFailed extends ApiError {
-  readonly status = 417;
-}
-
 /**
  * Detects requests with an `Expect` other than 100-continue. Node would refuse them without a body, a request id or a log
  * line, so they are passed on as ordinary requests.
@@ -203,6 +200,12 @@ function refuseMalformedRequest(logger: Logger, lingering: LingeringClose) {
     logger.info({ requestId, status, ip: socket.remoteAddress, code: error.code }, 'request');
   };
 }
+
+const reflector = new Reflector();
+
+/** The metadata that a decorator has set on the handler of a request, or else on its controller. */
+export const declared = (context: ExecutionContext, key: string): unknown =>
+  reflector.getAllAndOverride<unknown>(key, [context.getHandler(), context.getClass()]);
 
 /** 400 for a query that is not UTF-8, after all checks of the client. The router itself refuses such a path. */
 @Injectable()

@@ -19,73 +19,48 @@ export abstract class ApiError extends Error {
   }
 }
 
-export class BadRequest extends ApiError {
-  readonly status = 400;
-}
+const withStatus = <Status extends number>(status: Status) =>
+  class extends ApiError {
+    readonly status = status;
+  };
 
-export class Unauthorized extends ApiError {
-  readonly status = 401;
+export class BadRequest extends withStatus(400) {}
+export class Forbidden extends withStatus(403) {}
+export class NotFound extends withStatus(404) {}
+export class RequestTimeout extends withStatus(408) {}
+export class Conflict extends withStatus(409) {}
+export class PreconditionFailed extends withStatus(412) {}
+export class PayloadTooLarge extends withStatus(413) {}
+export class UnsupportedMediaType extends withStatus(415) {}
+export class RangeNotSatisfiable extends withStatus(416) {}
+export class ExpectationFailed extends withStatus(417) {}
+
+export class Unauthorized extends withStatus(401) {
   constructor(message = 'a valid bearer token is required') {
     super(message, {}, { 'www-authenticate': 'Bearer' });
   }
 }
 
-export class PaymentRequired extends ApiError {
-  readonly status = 402;
+export class PaymentRequired extends withStatus(402) {
   constructor(message = 'an active subscription is required') {
     super(message);
   }
 }
 
-export class Forbidden extends ApiError {
-  readonly status = 403;
-}
-
-export class NotFound extends ApiError {
-  readonly status = 404;
-}
-
-export class RequestTimeout extends ApiError {
-  readonly status = 408;
-}
-
-export class Conflict extends ApiError {
-  readonly status = 409;
-}
-
-export class PreconditionFailed extends ApiError {
-  readonly status = 412;
-}
-
-export class PayloadTooLarge extends ApiError {
-  readonly status = 413;
-}
-
-export class UnsupportedMediaType extends ApiError {
-  readonly status = 415;
-}
-
-export class RangeNotSatisfiable extends ApiError {
-  readonly status = 416;
-}
-
-export class UpgradeRequired extends ApiError {
-  readonly status = 426;
+export class UpgradeRequired extends withStatus(426) {
   constructor() {
     super('a WebSocket upgrade is required', {}, { upgrade: 'websocket' });
   }
 }
 
-export class TooManyRequests extends ApiError {
-  readonly status = 429;
+export class TooManyRequests extends withStatus(429) {
   constructor(retryAfterSeconds: number) {
     super('too many requests', {}, { 'retry-after': String(retryAfterSeconds) });
   }
 }
 
 /** A retry may succeed; nothing was partially written. */
-export class ServiceUnavailable extends ApiError {
-  readonly status = 503;
+export class ServiceUnavailable extends withStatus(503) {
   constructor(message = 'the service is temporarily unavailable', retryAfterSeconds = 2) {
     super(message, {}, { 'retry-after': String(retryAfterSeconds) });
   }
@@ -99,9 +74,7 @@ export class NoRoom extends ServiceUnavailable {
 }
 
 /** The account has no space left for the data. */
-export class InsufficientStorage extends ApiError {
-  readonly status = 507;
-}
+export class InsufficientStorage extends withStatus(507) {}
 
 const faults = new WeakMap<FastifyRequest, unknown>();
 

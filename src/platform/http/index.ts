@@ -5,7 +5,7 @@ import { ErrorFilter } from './api-errors.js';
 import { RequestMetrics } from './in-flight.js';
 import { Overload, Shutdown } from './overload.js';
 
-export { createAdapter, notFoundIfPurged, QueryTextGuard } from './adapter.js';
+export { createAdapter, declared, notFoundIfPurged, QueryTextGuard } from './adapter.js';
 export * from './api-errors.js';
 export * from './body.js';
 export { addressKey, clientAddress, networkKey } from './client-address.js';
