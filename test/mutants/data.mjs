@@ -363,7 +363,7 @@ export const DATA_MUTANTS = [
     name: 'reserve of the disk used up',
     promise: 'No upload is accepted while the disk has only its reserve left.',
     unit: 'FreeSpace.lookAgain',
-    find: 'if (!this.hasRoom) throw this.refused();',
+    find: 'throw new NoRoom();',
     replace: '',
     tests: [['test/quick/invariants/disk-reserve.spec.ts', 'takes no file, asset, note or checkpoint']],
   },

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Readable } from 'node:stream';
+import { shared } from '../async.js';
 
 /** Byte positions, both inclusive. */
 export interface ByteRange {
@@ -7,7 +8,6 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** Where a blob's bytes are stored. */
 export type BlobLocation = 'inline' | StoreLocation;
 
 /** The locations outside the database. */
@@ -30,7 +30,6 @@ export class StoreUnavailable extends Error {
 
   constructor(
     message: string,
-    /** When a retry may help. */
     readonly retryAfterSeconds: number,
     cause?: unknown,
   ) {
@@ -151,14 +150,15 @@ const DEFERRED_RETRY_SECONDS = 5;
 
 /** A store that is opened when it is first used; while it cannot be opened, each use fails with StoreUnavailable. */
 export class DeferredBlobStore extends BlobStore {
-  private opening: Promise<BlobStore> | undefined;
   private opened: BlobStore | undefined;
+  private readonly open: () => Promise<BlobStore>;
 
   constructor(
     readonly location: StoreLocation,
-    private readonly open: () => Promise<BlobStore>,
+    open: () => Promise<BlobStore>,
   ) {
     super();
+    this.open = shared(open);
   }
 
   async put(key: string, chunks: AsyncIterable<Buffer>): Promise<void> {
@@ -193,12 +193,11 @@ export class DeferredBlobStore extends BlobStore {
     this.opened?.close();
   }
 
-  /** Concurrent callers share one attempt. @throws StoreUnavailable */
+  /** @throws StoreUnavailable */
   private async store(): Promise<BlobStore> {
     if (this.opened) return this.opened;
-    this.opening ??= this.open().finally(() => (this.opening = undefined));
     try {
-      return (this.opened = await this.opening);
+      return (this.opened = await this.open());
     } catch (error) {
       throw new StoreUnavailable(
         `the ${this.location} store cannot be opened`,

@@ -68,6 +68,31 @@ export interface SweepCounts {
   readonly stuck: number;
 }
 
+export interface BatchCounts extends SweepCounts {
+  readonly found: number;
+  readonly claimed: number;
+}
+
+/** Sweeps one part of the workspace tables after another, in batches. @param signal once aborted, stops after the current batch */
+export async function sweepParts(
+  database: Database,
+  signal: AbortSignal | undefined,
+  { begin, sweep }: { begin?: (part: Part) => Promise<unknown>; sweep: (part: Part) => Promise<BatchCounts> },
+): Promise<SweepCounts> {
+  const tally = { gone: 0, stuck: 0 };
+  for (const part of await database.parts()) {
+    await begin?.(part);
+    for (let isOver = false; !isOver && !signal?.aborted;) {
+      const { found, claimed, gone, stuck } = await sweep(part);
+      tally.gone += gone;
+      tally.stuck += stuck;
+      // If nothing of a batch can be deleted, the store is unavailable and the rest would fail as well.
+      isOver = found < SWEEP_BATCH || (claimed > 0 && gone === 0);
+    }
+  }
+  return tally;
+}
+
 type Ids = Pick<StoredBytes, 'workspaceId' | 'id'>;
 
 interface Batch {
@@ -120,28 +145,15 @@ export class BlobSweeper {
    * @param signal once aborted, stops after the current batch
    */
   async sweepAll(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
-    const tally = { gone: 0, stuck: 0 };
-    for (const part of await this.database.parts()) await this.sweepPart(part, now, tally, signal);
-    return tally;
-  }
-
-  private async sweepPart(
-    part: Part,
-    now: Date,
-    tally: { gone: number; stuck: number },
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
     const before = new Date(now.getTime() - STAGED_FOR_MS);
-    await part.run(sweepStatements.markStagedForDeletion, [before, now]);
-    while (!signal?.aborted) {
-      const values = [now, this.clock.now(), SWEEP_BATCH];
-      const batch = await part.transaction((tx) => this.claim(tx, sweepStatements.lockDue, values));
-      const { gone, stuck } = await this.remove(batch);
-      tally.gone += gone;
-      tally.stuck += stuck;
-      // If nothing of a batch can be deleted, the store is unavailable and the rest would fail as well.
-      if (batch.locked < SWEEP_BATCH || (batch.claimed.length > 0 && gone === 0)) break;
-    }
+    return sweepParts(this.database, signal, {
+      begin: (part) => part.run(sweepStatements.markStagedForDeletion, [before, now]),
+      sweep: async (part) => {
+        const values = [now, this.clock.now(), SWEEP_BATCH];
+        const batch = await part.transaction((tx) => this.claim(tx, sweepStatements.lockDue, values));
+        return { found: batch.locked, claimed: batch.claimed.length, ...(await this.remove(batch)) };
+      },
+    });
   }
 
   /**

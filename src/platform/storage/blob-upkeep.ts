@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { shared } from '../async.js';
 import { Clock } from '../clock.js';
 import { Configuration } from '../config/index.js';
 import { Database, type Parameter, type Statement } from '../database/index.js';
@@ -77,38 +78,29 @@ interface Waiting {
 /** Metrics of the blobs that wait for the sweeper; every instance reports the same values. */
 @Injectable()
 export class BlobMetrics {
-  private reading: Promise<Waiting[]> | undefined;
-
   constructor(
-    private readonly database: Database,
+    database: Database,
     private readonly clock: Clock,
     metrics: Metrics,
   ) {
+    const read = shared(() => database.run<Waiting>(blobStatements.waiting, []));
     metrics.gauge(
       'cloud_sync_blobs_waiting',
       'Blobs that are staged or marked for deletion',
       ['state'],
-      async () => (await this.read()).map(({ state, blobs }) => ({ labels: { state }, value: blobs })),
+      async () => (await read()).map(({ state, blobs }) => ({ labels: { state }, value: blobs })),
     );
     metrics.gauge(
       'cloud_sync_blobs_waiting_oldest_seconds',
       'Age of the oldest staged blob, and how long the oldest blob marked for deletion has been due; 0 if there is none',
       ['state'],
-      async () => (await this.read()).map((row) => this.age(row)),
+      async () => (await read()).map((row) => this.age(row)),
     );
   }
 
   private age({ state, oldest }: Waiting): Reading {
     const seconds = oldest ? (this.clock.now().getTime() - oldest.getTime()) / 1000 : 0;
     return { labels: { state }, value: Math.max(0, seconds) };
-  }
-
-  /** Concurrent readers share one statement. */
-  private read(): Promise<Waiting[]> {
-    this.reading ??= this.database
-      .run<Waiting>(blobStatements.waiting, [])
-      .finally(() => (this.reading = undefined));
-    return this.reading;
   }
 }
 

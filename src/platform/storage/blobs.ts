@@ -20,7 +20,7 @@ import { BlobEntity } from './storage.entities.js';
 import { blobStatements } from './blobs.queries.js';
 import { SweepLease } from './blob-sweeper.js';
 import { HashedBody } from './hashed-body.js';
-import { LEAST_PART_BYTES } from './s3/s3-blob-store.js';
+import { LEAST_PART_BYTES } from './s3/s3-transfers.js';
 
 const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EACCES']);
 const DISK_RETRY_SECONDS = 60;
@@ -87,7 +87,8 @@ export class Blobs {
       await main.put(blobKey(workspaceId, id), body);
     } catch (error) {
       // If the outcome is unknown, bytes may appear later: only the sweeper can tell, much later.
-      if (!(error instanceof OutcomeUnknown)) await this.forgetRow(workspaceId, id);
+      if (!(error instanceof OutcomeUnknown))
+        await this.log.bestEffort('delete the row of a staged blob', () => this.forget(workspaceId, id));
       throw this.asUnavailable(error, 'write');
     }
     return { workspaceId, id, size: body.size, sha256: body.sha256(), bytes: null };
@@ -237,11 +238,6 @@ export class Blobs {
     const values = [workspaceId, id, this.clock.now(), lease.until, this.stores.main.location];
     const [marked] = await this.database.run<{ isUnused: boolean }>(blobStatements.markForDeletion, values);
     return marked?.isUnused ?? false;
-  }
-
-  /** Best effort: the sweeper finds what this misses. */
-  private async forgetRow(workspaceId: string, id: string): Promise<void> {
-    await this.log.bestEffort('delete the row of a staged blob', () => this.forget(workspaceId, id));
   }
 
   /** Only for blobs that certainly have no bytes in the store. */

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { access, constants, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Repository } from 'typeorm';
+import { shared } from '../async.js';
 import { Configuration, OperatorError } from '../config/index.js';
 import { BEFORE_ALL_IDS, Database } from '../database/index.js';
 import type { Examination, Finding } from '../doctor.js';
@@ -10,9 +11,9 @@ import { Metrics } from '../metrics.js';
 import { BlobMover } from './blob-mover.js';
 import { blobKey, BlobStores, type StoreLocation } from './blob-store.js';
 import { doctorStatements } from './blobs.queries.js';
-import { STORE_ID } from './durable-directories.js';
 import { diskSpace } from './free-space.js';
 import { type Described, hasWhole } from './hashed-body.js';
+import { STORE_ID } from './registered-stores.js';
 import { BlobEntity } from './storage.entities.js';
 
 const PAGE = 1000;
@@ -203,7 +204,11 @@ const NOBODY = '00000000-0000-0000-0000-000000000000';
 /** Checks that the store for new blobs works. */
 @Injectable()
 export class StoreCheck {
-  private looking: Promise<void> | undefined;
+  /**
+   * Concurrent callers share one check; it may take as long as the store does.
+   * @throws when bytes could not be stored
+   */
+  readonly look = shared(() => this.lookNow());
 
   constructor(
     private readonly configuration: Configuration,
@@ -214,15 +219,6 @@ export class StoreCheck {
       const { free } = await diskSpace(configuration.dataDir);
       return free === undefined ? [] : [{ value: free }];
     });
-  }
-
-  /**
-   * Concurrent callers share one check; it may take as long as the store does.
-   * @throws when bytes could not be stored
-   */
-  look(): Promise<void> {
-    this.looking ??= this.lookNow().finally(() => (this.looking = undefined));
-    return this.looking;
   }
 
   private async lookNow(): Promise<void> {

@@ -88,7 +88,6 @@ export function exactly(file: FileHandle, { start, end }: ByteRange, key: string
   });
 }
 
-const KEY = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
 const RETRY_SECONDS = 5;
 const WORKSPACE = /^[0-9a-f-]{36}$/;
 
@@ -218,10 +217,10 @@ export class DiskBlobStore extends BlobStore {
   }
 
   private pathOf(key: string): string {
-    const [workspace, blob] = key.split('/');
-    if (!KEY.test(key) || !workspace || !blob) throw new Error('not a blob key');
+    const ids = idsIn(key);
+    if (!ids) throw new Error('not a blob key');
     // The end of a time-ordered id is random, so files spread evenly over 256 directories.
-    return join(this.root, workspace, blob.slice(-2), blob);
+    return join(this.root, ids.workspaceId, ids.id.slice(-2), ids.id);
   }
 }
 

@@ -1,15 +1,14 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setNewest } from '../async.js';
 import { makeDirectories, syncDirectory } from '../config/index.js';
 import { StoreUnavailable } from './blob-store.js';
+import { STORE_ID } from './registered-stores.js';
 
 /** Forgetting a directory costs a sync; remembering all would grow with the number of workspaces. */
 const REMEMBERED = 10_000;
 const RETRY_SECONDS = 60;
-
-/** A file in the root that identifies the store. */
-export const STORE_ID = 'store-id';
 
 /**
  * Creates directories that survive a power failure: a name is durable only once its parent directory has been synced. An existing
@@ -83,12 +82,10 @@ export class DurableDirectories {
   }
 
   private remember(directory: string, syncing: Promise<unknown>): void {
-    this.synced.set(directory, syncing);
+    setNewest(this.synced, directory, syncing, REMEMBERED);
     syncing.catch(() => {
       if (this.synced.get(directory) === syncing) this.synced.delete(directory);
     });
-    const [oldest] = this.synced.keys();
-    if (this.synced.size > REMEMBERED && oldest !== undefined) this.synced.delete(oldest);
   }
 }
 

@@ -56,10 +56,12 @@ export class FreeSpace implements OnModuleInit {
 
   /** Free bytes at the last measurement; undefined when the file system reports none. */
   private free: number | undefined;
-  private reserve = 0;
+  /** Free bytes below which uploads are refused; 0: no reserve. */
+  reserveBytes = 0;
   private lookedAt = 0;
   private looking: Promise<void> | undefined;
-  private underWay = 0;
+  /** Bytes of active uploads that may not be on disk yet. */
+  takenBytes = 0;
   private sinceLook = 0;
   private isTold = false;
 
@@ -77,17 +79,7 @@ export class FreeSpace implements OnModuleInit {
       'Uploads and checkpoints refused because the free space of DATA_DIR has reached its reserve';
     this.refusals = metrics.counter('cloud_sync_disk_reserve_refusals_total', refused);
     const help = 'Free space on the disk of DATA_DIR that uploads must not use; 0: no reserve';
-    metrics.gauge('cloud_sync_disk_reserve_bytes', help, [], () => [{ value: this.reserve }]);
-  }
-
-  /** Bytes of active uploads that may not be on disk yet. */
-  get takenBytes(): number {
-    return this.underWay;
-  }
-
-  /** Free bytes below which uploads are refused; 0: no reserve. */
-  get reserveBytes(): number {
-    return this.reserve;
+    metrics.gauge('cloud_sync_disk_reserve_bytes', help, [], () => [{ value: this.reserveBytes }]);
   }
 
   async onModuleInit(): Promise<void> {
@@ -113,7 +105,7 @@ export class FreeSpace implements OnModuleInit {
     let isOnDisk = false;
     const written = (): void => {
       if (arriving === 0) return;
-      this.underWay -= arriving;
+      this.takenBytes -= arriving;
       this.sinceLook += arriving + (isOnDisk ? 0 : taken);
       arriving = 0;
       isOnDisk = true;
@@ -123,14 +115,14 @@ export class FreeSpace implements OnModuleInit {
         written();
         const inRows = Math.min(bytes, this.mostInRows - taken);
         taken += inRows;
-        this.underWay += taken - counted;
+        this.takenBytes += taken - counted;
         counted = taken;
-        if (this.hasStore) this.underWay += arriving = bytes - inRows;
+        if (this.hasStore) this.takenBytes += arriving = bytes - inRows;
         return this.hasRoom ? undefined : this.lookAgain();
       },
       rest: () => {
         written();
-        this.underWay -= counted;
+        this.takenBytes -= counted;
         counted = 0;
       },
     };
@@ -151,13 +143,13 @@ export class FreeSpace implements OnModuleInit {
     if (!this.isGuarded) return use();
     const all = sizes.reduce((sum, size) => sum + ROWS_BYTES + size, 0);
     const inRows = sizes.reduce((sum, size) => sum + Math.min(ROWS_BYTES + size, this.mostInRows), 0);
-    this.underWay += inRows;
+    this.takenBytes += inRows;
     if (this.hasStore) this.sinceLook += all - inRows;
     try {
       if (!this.hasRoom) await this.lookAgain();
       return await use();
     } finally {
-      this.underWay -= inRows;
+      this.takenBytes -= inRows;
       this.sinceLook += inRows;
     }
   }
@@ -167,28 +159,21 @@ export class FreeSpace implements OnModuleInit {
    * @throws NoRoom
    */
   private async lookAgain(): Promise<void> {
-    if (!this.isFresh) await this.look();
-    if (!this.hasRoom) throw this.refused();
+    if (performance.now() - this.lookedAt > FRESH_FOR_MS) await this.look();
+    if (this.hasRoom) return;
+    this.refusals.add();
+    this.tell(true);
+    throw new NoRoom();
   }
 
   private get hasRoom(): boolean {
-    return this.free === undefined || this.free - this.underWay - this.sinceLook >= this.reserve;
-  }
-
-  private get isFresh(): boolean {
-    return performance.now() - this.lookedAt <= FRESH_FOR_MS;
-  }
-
-  private refused(): NoRoom {
-    this.refusals.add();
-    this.tell(true);
-    return new NoRoom();
+    return this.free === undefined || this.free - this.takenBytes - this.sinceLook >= this.reserveBytes;
   }
 
   private tell(isFull: boolean): void {
     if (this.isTold === isFull) return;
     this.isTold = isFull;
-    const facts = { freeBytes: this.free, reserveBytes: this.reserve };
+    const facts = { freeBytes: this.free, reserveBytes: this.reserveBytes };
     if (isFull)
       this.log.error(facts, 'the free space of DATA_DIR has reached its reserve: uploads are refused');
     else this.log.info(facts, 'uploads are accepted again');
@@ -202,7 +187,7 @@ export class FreeSpace implements OnModuleInit {
       const { total, free } = await diskSpace(dataDir);
       const { atMost, part } = DEFAULT_RESERVE;
       const log = databaseUrl === undefined ? (await remainingWalBytes(dataDir, total)) + SLACK_BYTES : 0;
-      this.reserve = Math.max(minFreeBytes ?? Math.min(atMost, Math.floor(total * part)), log);
+      this.reserveBytes = Math.max(minFreeBytes ?? Math.min(atMost, Math.floor(total * part)), log);
       this.free = free;
     } catch (err) {
       this.free = undefined; // the upload itself fails if the disk does

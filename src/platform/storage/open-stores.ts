@@ -16,11 +16,8 @@ import {
 import { blobStatements } from './blobs.queries.js';
 import { expectUsable } from './bytes-check.js';
 import { DiskBlobStore } from './disk-blob-store.js';
-import { STORE_ID } from './durable-directories.js';
-import { registeredId, registerStore } from './registered-stores.js';
+import { isStoreId, registeredId, registerStore, STORE_ID } from './registered-stores.js';
 import type { S3Settings } from './s3/s3-connection.js';
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Opens the store under `DATA_DIR/blobs`, which must be writable and belong to this database.
@@ -57,7 +54,7 @@ async function expectSameStore(database: Database, directory: string): Promise<v
   const registered = await registeredId(database, 'disk');
   if (registered === undefined) {
     const own = await explained(directory, () => keptText(path, randomUUID));
-    if (!UUID.test(own)) throw new OperatorError(`${path} is damaged; restore it from a backup of DATA_DIR.`);
+    if (!isStoreId(own)) throw new OperatorError(`${path} is damaged; restore it from a backup of DATA_DIR.`);
     await registerStore(database, 'disk', own);
   }
   const expected = registered ?? (await registeredId(database, 'disk'));

@@ -14,7 +14,15 @@ import {
   type StoredObject,
   type StoreLocation,
 } from './blob-store.js';
-import { RETRY_AFTER_MS, STAGED_FOR_MS, SWEEP_BATCH, type SweepCounts, SweepLease } from './blob-sweeper.js';
+import {
+  type BatchCounts,
+  RETRY_AFTER_MS,
+  STAGED_FOR_MS,
+  SWEEP_BATCH,
+  type SweepCounts,
+  SweepLease,
+  sweepParts,
+} from './blob-sweeper.js';
 import { doctorStatements, orphanedCopyStatements } from './blobs.queries.js';
 import { ByteRemover } from './byte-remover.js';
 import { hasWhole } from './hashed-body.js';
@@ -110,18 +118,7 @@ export class OrphanedCopies {
    * @param signal once aborted, stops after the current batch
    */
   async sweep(now: Date, signal?: AbortSignal): Promise<SweepCounts> {
-    const tally = { gone: 0, stuck: 0 };
-    for (const part of await this.database.parts()) await this.sweepPart(part, now, tally, signal);
-    return tally;
-  }
-
-  private async sweepPart(
-    part: Part,
-    now: Date,
-    tally: { gone: number; stuck: number },
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    while (!signal?.aborted) {
+    const sweep = async (part: Part): Promise<BatchCounts> => {
       const lease = new SweepLease(this.clock);
       const values = [now, this.clock.now(), lease.until, SWEEP_BATCH];
       const claimed = await part.run<Claimed>(orphanedCopyStatements.claim, values);
@@ -129,10 +126,9 @@ export class OrphanedCopies {
       const { gone, stuck } = await this.remover.remove(claimed, mayGo);
       await this.runFor(gone, orphanedCopyStatements.remove, [lease.until]);
       await this.runFor(stuck, orphanedCopyStatements.postpone, [lease.until, this.after(RETRY_AFTER_MS)]);
-      tally.gone += gone.length;
-      tally.stuck += stuck.length;
-      if (claimed.length < SWEEP_BATCH || gone.length === 0) break;
-    }
+      return { found: claimed.length, claimed: claimed.length, gone: gone.length, stuck: stuck.length };
+    };
+    return sweepParts(this.database, signal, { sweep });
   }
 
   /**

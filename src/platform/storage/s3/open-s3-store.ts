@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { OperatorError } from '../../config/index.js';
 import type { Database } from '../../database/index.js';
 import { blobStatements } from '../blobs.queries.js';
-import { registeredId, registerStore } from '../registered-stores.js';
+import { isStoreId, registeredId, registerStore, STORE_ID } from '../registered-stores.js';
 import { S3BlobStore } from './s3-blob-store.js';
 import { S3Connection, type S3Settings } from './s3-connection.js';
 import { S3Fault } from './s3-fault.js';
@@ -34,11 +34,6 @@ export function explained(fault: S3Fault, { host, bucket }: S3Connection): Opera
   return new OperatorError(`The S3 store at ${host} ${sentence}.`, { cause: fault });
 }
 
-/** Stored next to the blobs in the bucket; no blob has such a key. */
-const ID_KEY = 'store-id';
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /**
  * Opens the store in a bucket, which is created if necessary and must be writable and belong to this database.
  * @param largest maximum size of a blob in bytes
@@ -51,7 +46,7 @@ export async function openS3Store(
 ): Promise<S3BlobStore> {
   const connection = new S3Connection(settings);
   try {
-    const bucket = new Bucket(connection, settings.region);
+    const bucket = new Bucket(connection);
     const id = await expectSameStore(bucket, database);
     return new S3BlobStore(connection, await bucket.write(id), largest);
   } catch (error) {
@@ -68,13 +63,13 @@ export async function openS3Store(
 export async function foreignIdOf(settings: S3Settings, database: Database): Promise<string | undefined> {
   const connection = new S3Connection(settings);
   try {
-    const bucket = new Bucket(connection, settings.region);
+    const bucket = new Bucket(connection);
     const { found, registered } = await idsOf(bucket, database);
     if (found !== undefined && found === registered) return undefined;
     await refuseBlobsElsewhere(bucket, database);
-    if (found === undefined || UUID.test(found)) return found;
+    if (found === undefined || isStoreId(found)) return found;
     throw new OperatorError(
-      `The object ${ID_KEY} in the bucket ${bucket.name} is damaged; give it the id of its database in blob_stores, or remove it if that database is lost.`,
+      `The object ${STORE_ID} in the bucket ${bucket.name} is damaged; give it the id of its database in blob_stores, or remove it if that database is lost.`,
     );
   } catch (error) {
     throw error instanceof S3Fault ? explained(error, connection) : error;
@@ -97,7 +92,7 @@ async function expectSameStore(bucket: Bucket, database: Database): Promise<stri
     );
   }
   await refuseBlobsElsewhere(bucket, database);
-  await bucket.make();
+  await bucket.connection.makeBucket();
   await registerStore(database, 's3', registered ?? randomUUID());
   const id = await registeredId(database, 's3');
   if (id === undefined) throw new Error('the store was not registered');
@@ -122,10 +117,7 @@ async function refuseBlobsElsewhere({ name }: Bucket, database: Database): Promi
 }
 
 class Bucket {
-  constructor(
-    private readonly connection: S3Connection,
-    private readonly region: string,
-  ) {}
+  constructor(readonly connection: S3Connection) {}
 
   get name(): string {
     return this.connection.bucket;
@@ -135,22 +127,12 @@ class Bucket {
   async id(): Promise<string | undefined> {
     try {
       const body = await this.connection.retried(async (client) =>
-        text(await client.getObject(this.name, ID_KEY)),
+        text(await client.getObject(this.name, STORE_ID)),
       );
       return body.trim();
     } catch (error) {
       if (error instanceof S3Fault && (error.isAbsent || error.code === 'NoSuchBucket')) return undefined;
       throw error;
-    }
-  }
-
-  async make(): Promise<void> {
-    if (await this.connection.retried((client) => client.bucketExists(this.name))) return;
-    try {
-      await this.connection.call((client) => client.makeBucket(this.name, this.region));
-    } catch (error) {
-      // Another instance created it at the same time.
-      if (!(error instanceof S3Fault) || error.code !== 'BucketAlreadyOwnedByYou') throw error;
     }
   }
 
@@ -160,7 +142,7 @@ class Bucket {
    */
   async write(id: string): Promise<boolean> {
     const { etag } = await this.connection.retried((client) =>
-      client.putObject(this.name, ID_KEY, id, id.length, { 'content-type': 'text/plain' }),
+      client.putObject(this.name, STORE_ID, id, id.length, { 'content-type': 'text/plain' }),
     );
     return etag === md5(id).toString('hex');
   }

@@ -9,14 +9,8 @@ import {
   StoreUnavailable,
 } from '../blob-store.js';
 import type { S3Connection } from './s3-connection.js';
-import { S3Download, S3Upload } from './s3-transfers.js';
-import { S3Fault } from './s3-fault.js';
+import { partBytesFor, S3Download, S3Upload } from './s3-transfers.js';
 
-/** The minimum size of a part in S3, and the memory of an upload. */
-export const LEAST_PART_BYTES = 5 * 1024 * 1024;
-const MOST_PARTS = 10_000;
-
-const PAGE = 1000;
 const RETRY_SECONDS = 5;
 
 /**
@@ -37,7 +31,7 @@ export class S3BlobStore extends BlobStore {
     largest: number,
   ) {
     super();
-    this.partBytes = Math.max(LEAST_PART_BYTES, Math.ceil(largest / MOST_PARTS));
+    this.partBytes = partBytesFor(largest);
   }
 
   async put(key: string, chunks: AsyncIterable<Buffer>): Promise<void> {
@@ -68,29 +62,15 @@ export class S3BlobStore extends BlobStore {
   }
 
   async sizeOf(key: string): Promise<number | undefined> {
-    const object = checked(key);
-    const { bucket } = this.connection;
-    try {
-      return (await this.connection.retried((client) => client.statObject(bucket, object))).size;
-    } catch (error) {
-      if (error instanceof S3Fault && error.isAbsent) return undefined;
-      throw error;
-    }
+    return await this.connection.sizeOf(checked(key));
   }
 
   async *list(workspaceId?: string): AsyncGenerator<StoredObject[]> {
-    const prefix = workspaceId === undefined ? '' : `${workspaceId}/`;
-    for (let token: string | undefined = ''; token !== undefined;) {
-      const from: string = token;
-      const page = await this.connection.retried((client) =>
-        client.listObjectsV2Query(this.connection.bucket, prefix, from, '', PAGE, ''),
-      );
-      yield page.objects.flatMap(({ name = '', size, lastModified }) =>
+    for await (const page of this.connection.list(workspaceId === undefined ? '' : `${workspaceId}/`))
+      yield page.flatMap(({ name = '', size, lastModified }) =>
         // A bucket may contain unrelated objects.
         idsIn(name) && lastModified ? [{ key: name, size, modifiedAt: lastModified }] : [],
       );
-      token = (page.isTruncated && page.nextContinuationToken) || undefined;
-    }
   }
 
   /** A bucket has no directories. */
@@ -98,24 +78,15 @@ export class S3BlobStore extends BlobStore {
     await Promise.resolve();
   }
 
-  /** An unfinished multipart upload uses space and does not appear in listings of objects. */
   async clearDrafts(before: Date, signal?: AbortSignal): Promise<number> {
-    const { bucket } = this.connection;
     let cleared = 0;
-    for (let marker: string | undefined = ''; marker !== undefined && !signal?.aborted;) {
-      const from: string = marker;
-      const page = await this.connection.retried((client) =>
-        client.listIncompleteUploadsQuery(bucket, '', from, '', ''),
-      );
-      for (const { key, uploadId, initiated } of page.uploads) {
-        if (signal?.aborted) return cleared;
-        if (initiated >= before || !idsIn(key)) continue;
-        await this.connection
-          .retried((client) => client.abortMultipartUpload(bucket, key, uploadId))
-          .catch(ignoreAbsent);
+    if (signal?.aborted) return cleared;
+    for await (const upload of this.connection.uploads('')) {
+      if (upload.initiated < before && idsIn(upload.key)) {
+        await this.connection.abortUpload(upload);
         cleared += 1;
       }
-      marker = (page.isTruncated && page.nextKeyMarker) || undefined;
+      if (signal?.aborted) break;
     }
     return cleared;
   }
@@ -149,9 +120,4 @@ export class S3BlobStore extends BlobStore {
 function checked(key: string): string {
   if (!idsIn(key)) throw new Error('not a blob key');
   return key;
-}
-
-/** Another instance may have been faster. */
-function ignoreAbsent(error: unknown): void {
-  if (!(error instanceof S3Fault) || (error.code !== 'NoSuchUpload' && !error.isAbsent)) throw error;
 }

@@ -7,7 +7,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as https } from 'node:https';
-import { Client } from 'minio';
+import { type BucketItem, Client } from 'minio';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Failed, S3Fault, S3Timeout } from './s3-fault.js';
@@ -146,8 +146,16 @@ export class S3Connection {
    * @param ms its time limit
    * @throws S3Fault
    */
-  call<T>(work: S3Call<T>, ms = this.limits.callMs): Promise<T> {
-    return this.once(work, ms);
+  async call<T>(work: S3Call<T>, ms = this.limits.callMs): Promise<T> {
+    const request = new BoundedRequest(this.agent, this.limits);
+    try {
+      return await Promise.race([work(this.clientOver(request), request), request.expiry(ms)]);
+    } catch (error) {
+      request.abandon();
+      throw new S3Fault(error, request);
+    } finally {
+      request.settle();
+    }
   }
 
   /**
@@ -158,29 +166,70 @@ export class S3Connection {
     const { callMs, pauseMs } = this.limits;
     const end = performance.now() + callMs;
     try {
-      return await this.once(work, callMs);
+      return await this.call(work, callMs);
     } catch (error) {
       const left = end - performance.now() - pauseMs;
       if (!(error instanceof S3Fault) || !error.isCurable || left <= 0) throw error;
       await pause(pauseMs);
-      return this.once(work, left);
+      return this.call(work, left);
     }
+  }
+
+  /** Creates the bucket unless it exists. @throws S3Fault */
+  async makeBucket(): Promise<void> {
+    const { bucket, settings } = this;
+    if (await this.retried((client) => client.bucketExists(bucket))) return;
+    // Another process may create it at the same time.
+    await this.call((client) => client.makeBucket(bucket, settings.region)).catch(
+      unless(({ code }) => code === 'BucketAlreadyOwnedByYou'),
+    );
+  }
+
+  /** In bytes; undefined when there is no such object. @throws S3Fault */
+  async sizeOf(key: string): Promise<number | undefined> {
+    const found = await this.retried((client) => client.statObject(this.bucket, key)).catch(
+      unless(({ isAbsent }) => isAbsent),
+    );
+    return found?.size;
+  }
+
+  /**
+   * The objects below a prefix, page by page.
+   * @param delimiter ends the names that objects have in common; a page has each such name once, as the prefix of an item
+   * @throws S3Fault
+   */
+  async *list(prefix: string, delimiter = ''): AsyncGenerator<BucketItem[]> {
+    for (let token: string | undefined = ''; token !== undefined;) {
+      const from: string = token;
+      const page = await this.retried((client) =>
+        client.listObjectsV2Query(this.bucket, prefix, from, delimiter, PAGE, ''),
+      );
+      yield page.objects;
+      token = (page.isTruncated && page.nextContinuationToken) || undefined;
+    }
+  }
+
+  /** The unfinished uploads below a prefix: they use space and do not appear in listings of objects. @throws S3Fault */
+  async *uploads(prefix: string): AsyncGenerator<UnfinishedUpload> {
+    for (let marker: string | undefined = ''; marker !== undefined;) {
+      const from: string = marker;
+      const page = await this.retried((client) =>
+        client.listIncompleteUploadsQuery(this.bucket, prefix, from, '', ''),
+      );
+      yield* page.uploads;
+      marker = (page.isTruncated && page.nextKeyMarker) || undefined;
+    }
+  }
+
+  /** Does nothing when it has ended: another process, or an earlier attempt of this one, may have been faster. */
+  async abortUpload({ key, uploadId }: UnfinishedUpload): Promise<void> {
+    await this.retried((client) => client.abortMultipartUpload(this.bucket, key, uploadId)).catch(
+      unless(({ code, isAbsent }) => code === 'NoSuchUpload' || isAbsent),
+    );
   }
 
   close(): void {
     this.agent.destroy();
-  }
-
-  protected async once<T>(work: S3Call<T>, ms: number): Promise<T> {
-    const request = new BoundedRequest(this.agent, this.limits);
-    try {
-      return await Promise.race([work(this.clientOver(request), request), request.expiry(ms)]);
-    } catch (error) {
-      request.abandon();
-      throw new S3Fault(error, request);
-    } finally {
-      request.settle();
-    }
   }
 
   private clientOver({ transport }: BoundedRequest): Client {
@@ -198,6 +247,21 @@ export class S3Connection {
     });
   }
 }
+
+const PAGE = 1000;
+
+interface UnfinishedUpload {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly initiated: Date;
+}
+
+/** Handles the faults that say that there is nothing to do. */
+const unless =
+  (isMeant: (fault: S3Fault) => boolean) =>
+  (error: unknown): undefined => {
+    if (!(error instanceof S3Fault && isMeant(error))) throw error;
+  };
 
 /** For background work. A part of 32 MiB may take five minutes. */
 const PATIENT_LIMITS: S3Limits = {
@@ -246,7 +310,7 @@ export class PatientS3Connection extends S3Connection {
 
   private async attempt<T>(work: S3Call<T>, ms: number): Promise<T> {
     try {
-      const result = await this.once(work, ms);
+      const result = await super.call(work, ms);
       this.hasAnswered = true;
       return result;
     } catch (error) {

@@ -3,15 +3,11 @@ import { type BackupStore, OperatorError, type S3Address } from '../../config/in
 import { BlobMissing, StoreUnavailable } from '../blob-store.js';
 import { explained } from './open-s3-store.js';
 import { PatientS3Connection } from './s3-connection.js';
-import { S3Download, S3Upload } from './s3-transfers.js';
+import { partBytesFor, S3Download, S3Upload } from './s3-transfers.js';
 import { S3Fault } from './s3-fault.js';
 
-const LEAST_PART_BYTES = 5 * 2 ** 20;
 /** For objects of unknown size, which can then have up to 312 GiB. */
 const PART_BYTES = 32 * 2 ** 20;
-const MOST_PARTS = 10_000;
-
-const PAGE = 1000;
 const REMOVED_AT_ONCE = 8;
 
 /**
@@ -36,15 +32,8 @@ export class S3Objects {
     return new S3Objects(this.store, this.connection, `${this.prefix}${path}/`);
   }
 
-  /** Creates the bucket if it does not exist. */
   async makeBucket(): Promise<void> {
-    const { connection, bucket } = this;
-    await this.told(async () => {
-      if (await connection.retried((client) => client.bucketExists(bucket))) return;
-      await connection
-        .retried((client) => client.makeBucket(bucket, this.store.region))
-        .catch(unless('BucketAlreadyOwnedByYou'));
-    });
+    await this.told(() => this.connection.makeBucket());
   }
 
   /**
@@ -53,8 +42,7 @@ export class S3Objects {
    * @throws also the errors of reading the chunks
    */
   async put(path: string, chunks: AsyncIterable<Buffer>, size?: number): Promise<void> {
-    const partBytes =
-      size === undefined ? PART_BYTES : Math.max(LEAST_PART_BYTES, Math.ceil(size / MOST_PARTS));
+    const partBytes = size === undefined ? PART_BYTES : partBytesFor(size);
     const upload = new S3Upload(this.connection, this.prefix + path, false);
     await this.told(async () => {
       let fault: Error | undefined;
@@ -109,49 +97,47 @@ export class S3Objects {
   }
 
   /** In bytes; undefined when it does not exist. */
-  async sizeOf(path: string): Promise<number | undefined> {
-    const { connection, bucket, prefix } = this;
-    try {
-      const found = await this.told(() =>
-        connection.retried((client) => client.statObject(bucket, prefix + path)),
-      );
-      return found.size;
-    } catch (error) {
-      const { cause } = error as Error;
-      if (cause instanceof S3Fault && cause.isAbsent) return undefined;
-      throw error;
-    }
+  sizeOf(path: string): Promise<number | undefined> {
+    return this.told(() => this.connection.sizeOf(this.prefix + path));
   }
 
   /** The first segment of each path, up to the first slash. */
   async names(): Promise<string[]> {
     const names: string[] = [];
-    for await (const { folders } of this.pages('/'))
-      names.push(...folders.map((folder) => folder.slice(this.prefix.length, -1)));
+    await this.told(async () => {
+      for await (const page of this.connection.list(this.prefix, '/'))
+        for (const { prefix } of page) if (prefix) names.push(prefix.slice(this.prefix.length, -1));
+    });
     return names;
   }
 
-  async isEmpty(): Promise<boolean> {
-    for await (const { keys } of this.pages('')) if (keys.length > 0) return false;
-    return true;
+  isEmpty(): Promise<boolean> {
+    return this.told(async () => {
+      for await (const page of this.connection.list(this.prefix)) if (page.length > 0) return false;
+      return true;
+    });
   }
 
   /** Removes one object, or does nothing when it does not exist. */
-  remove(path: string): Promise<void> {
-    return this.removeKey(this.prefix + path);
+  async remove(path: string): Promise<void> {
+    await this.told(() => this.removeKey(this.prefix + path));
   }
 
   /** Removes all objects, including those written in the meantime, and unfinished uploads. */
   async removeAll(): Promise<void> {
-    await this.abortUploads(this.prefix);
-    for (let found = 1; found > 0;) {
-      found = 0;
-      for await (const { keys } of this.pages('')) {
-        found += keys.length;
-        for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE)
-          await Promise.all(keys.slice(from, from + REMOVED_AT_ONCE).map((key) => this.removeKey(key)));
+    await this.told(async () => {
+      for await (const upload of this.connection.uploads(this.prefix))
+        await this.connection.abortUpload(upload);
+      for (let found = 1; found > 0;) {
+        found = 0;
+        for await (const page of this.connection.list(this.prefix)) {
+          const keys = page.flatMap(({ name }) => name ?? []);
+          found += keys.length;
+          for (let from = 0; from < keys.length; from += REMOVED_AT_ONCE)
+            await Promise.all(keys.slice(from, from + REMOVED_AT_ONCE).map((key) => this.removeKey(key)));
+        }
       }
-    }
+    });
   }
 
   close(): void {
@@ -166,43 +152,8 @@ export class S3Objects {
     return `The S3 store at ${this.connection.host}`;
   }
 
-  private async *pages(
-    delimiter: string,
-  ): AsyncGenerator<{ readonly keys: string[]; readonly folders: string[] }> {
-    const { connection, bucket } = this;
-    for (let token: string | undefined = ''; token !== undefined;) {
-      const from: string = token;
-      const page = await this.told(() =>
-        connection.retried((client) =>
-          client.listObjectsV2Query(bucket, this.prefix, from, delimiter, PAGE, ''),
-        ),
-      );
-      const keys = page.objects.flatMap(({ name }) => name ?? []);
-      yield { keys, folders: page.objects.flatMap(({ prefix }) => prefix ?? []) };
-      token = (page.isTruncated && page.nextContinuationToken) || undefined;
-    }
-  }
-
   private async removeKey(key: string): Promise<void> {
-    const { connection, bucket } = this;
-    await this.told(() => connection.retried((client) => client.removeObject(bucket, key)));
-  }
-
-  private async abortUploads(prefix: string): Promise<void> {
-    const { connection, bucket } = this;
-    await this.told(async () => {
-      for (let marker: string | undefined = ''; marker !== undefined;) {
-        const from: string = marker;
-        const page = await connection.retried((client) =>
-          client.listIncompleteUploadsQuery(bucket, prefix, from, '', ''),
-        );
-        for (const { key, uploadId } of page.uploads)
-          await connection
-            .retried((client) => client.abortMultipartUpload(bucket, key, uploadId))
-            .catch(unless('NoSuchUpload'));
-        marker = (page.isTruncated && page.nextKeyMarker) || undefined;
-      }
-    });
+    await this.connection.retried((client) => client.removeObject(this.bucket, key));
   }
 
   /** Turns faults of this store, but not of another, into messages for the operator. */
@@ -226,11 +177,4 @@ export class S3Objects {
       cause: fault,
     });
   }
-}
-
-/** Another process may have been faster, or an earlier attempt of this one. */
-function unless(code: string): (error: unknown) => void {
-  return (error) => {
-    if (!(error instanceof S3Fault) || (error.code !== code && !error.isAbsent)) throw error;
-  };
 }

@@ -119,6 +119,13 @@ export class S3Download {
   }
 }
 
+/** The minimum size of a part in S3, and the memory of an upload. */
+export const LEAST_PART_BYTES = 5 * 1024 * 1024;
+const MOST_PARTS = 10_000;
+
+export const partBytesFor = (largest: number): number =>
+  Math.max(LEAST_PART_BYTES, Math.ceil(largest / MOST_PARTS));
+
 interface Part {
   /** Valid until the next part is requested: all parts share one buffer. */
   readonly bytes: Buffer;
