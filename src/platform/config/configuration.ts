@@ -25,7 +25,6 @@ const GIB = 1024 * MIB;
 export interface BackupStore {
   /** Whether it has its own settings, `BACKUP_S3_*`. */
   readonly isOwn: boolean;
-  /** An origin. */
   readonly endpoint: string;
   readonly accessKey: string;
   readonly secretKey: string;
@@ -390,7 +389,6 @@ export class Configuration {
     return isSameStore && s3Address(backupDir)?.bucket === s3Bucket;
   }
 
-  /** Whether Web Push can wake devices. */
   get hasWebPush(): boolean {
     return this.vapidPublicKey !== undefined;
   }

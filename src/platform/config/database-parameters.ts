@@ -59,7 +59,6 @@ function milliseconds(): { pattern: RegExp; words: string } {
   return { pattern: /^\d{1,9}$/, words: 'a whole number of milliseconds' };
 }
 
-/** A bucket and key prefix in an S3 store. */
 export interface S3Address {
   readonly bucket: string;
   /** Key prefix without leading or trailing slash; empty for the whole bucket. */
@@ -78,7 +77,6 @@ export function s3Address(place: string): S3Address | undefined {
   return bucket === undefined || /(?:^|\/)\.{1,2}(?:\/|$)/.test(prefix) ? undefined : { bucket, prefix };
 }
 
-/** The mail server given by SMTP_URL. */
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;

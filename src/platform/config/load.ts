@@ -73,12 +73,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     return Object.values(fault.constraints ?? {}).map((text) => text.replaceAll(fault.property, name));
   });
   faults.push(...invalid, ...faultsOfProduction(configuration), ...incompleteGroups(configuration));
-  faults.push(...tooManyConnections(configuration), ...withoutProvider(configuration));
-  faults.push(...withoutBackupStore(configuration));
-  if (configuration.emailVerification === 'required' && configuration.smtpUrl === undefined)
-    faults.push(
-      'EMAIL_VERIFICATION=required needs SMTP_URL and MAIL_FROM: without mail no address can be confirmed',
-    );
+  faults.push(...unmetNeeds(configuration));
   if (faults.length > 0) {
     faults.push(...configuration.unknownVariables.map(isUnknown)); // a misspelt name often explains a missing one
     throw new OperatorError(`Bad configuration: ${faults.join('; ')}.`);
@@ -109,22 +104,25 @@ function parse(variable: EnvVariable, text: string | undefined): unknown {
 /** The embedded server allows 120 connections; some are reserved for its owner and for admin commands next to the service. */
 const MOST_EMBEDDED = 100;
 
-function tooManyConnections({ databaseUrl, databasePoolSize }: Configuration): string[] {
-  if (databaseUrl !== undefined || !(databasePoolSize > MOST_EMBEDDED)) return [];
-  return [`DATABASE_POOL_SIZE must be at most ${MOST_EMBEDDED} without DATABASE_URL`];
-}
-
-/** Without passwords and without a provider, no user could sign in. */
-function withoutProvider({ oidcOnly, hasSingleSignOn }: Configuration): string[] {
-  return oidcOnly && !hasSingleSignOn ? ['OIDC_ONLY=true needs OIDC_ISSUER'] : [];
-}
-
-/** The credentials of one store are not valid for another. */
-function withoutBackupStore({ backupDir, backupStore }: Configuration): string[] {
-  if (backupDir === undefined || !isInS3(backupDir) || backupStore !== undefined) return [];
-  return [
-    'BACKUP_DIR=s3://… needs an S3 store: set BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY',
-  ];
+/** Settings that need another one. */
+function unmetNeeds(configuration: Configuration): string[] {
+  const { databaseUrl, databasePoolSize, backupDir, backupStore } = configuration;
+  const faults = [];
+  if (databaseUrl === undefined && databasePoolSize > MOST_EMBEDDED)
+    faults.push(`DATABASE_POOL_SIZE must be at most ${MOST_EMBEDDED} without DATABASE_URL`);
+  // Without passwords and without a provider, no user could sign in.
+  if (configuration.oidcOnly && !configuration.hasSingleSignOn)
+    faults.push('OIDC_ONLY=true needs OIDC_ISSUER');
+  // The credentials of one store are not valid for another.
+  if (backupDir !== undefined && isInS3(backupDir) && backupStore === undefined)
+    faults.push(
+      'BACKUP_DIR=s3://… needs an S3 store: set BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY',
+    );
+  if (configuration.emailVerification === 'required' && configuration.smtpUrl === undefined)
+    faults.push(
+      'EMAIL_VERIFICATION=required needs SMTP_URL and MAIL_FROM: without mail no address can be confirmed',
+    );
+  return faults;
 }
 
 /** Anyone who has the key can sign in as any user, so it must be as hard to guess as any secret. */

@@ -131,7 +131,6 @@ const NEVER_AN_ORIGIN = new Set([
   'wss',
 ]);
 
-/** Matches an origin without path, user, wildcard or query. */
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/([^/?#\\\s*@]+)\/?$/i;
 const OPAQUE_HOST = /^[\x21-\x7e]+$/;
 
@@ -189,7 +188,6 @@ export interface EnvVariable {
   meaning: string;
   default: string | undefined;
   secret: boolean;
-  /** Normalizes each item of a list. */
   each: ((part: string) => string) | undefined;
   /** Constructor of the property's type: String, Number, Boolean or Array (comma-separated). */
   type: unknown;

@@ -71,11 +71,6 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
     this.dispatcher.whenCapacity(() => void this.work());
   }
 
-  @Interval(LOOK_EVERY_MS)
-  async look(): Promise<void> {
-    await this.work();
-  }
-
   /** Sends all mails that are due, and resolves when each has been tried. The timer would also send them without this call. */
   async sendDue(): Promise<void> {
     do {
@@ -89,7 +84,8 @@ export class Mail implements OnApplicationBootstrap, BeforeApplicationShutdown {
     await this.dispatcher.stop();
   }
 
-  private async work(): Promise<void> {
+  @Interval(LOOK_EVERY_MS)
+  async work(): Promise<void> {
     if (this.isOn) await this.rounds.run();
   }
 }

@@ -19,7 +19,6 @@ const MAX_AT_ONCE = 4;
 /** How long attempts in progress may continue at shutdown. */
 const GRACE_MS = 5_000;
 
-/** A queued mail that is ready to be sent. */
 export interface Prepared {
   readonly to: string;
   readonly template: TemplateName;

@@ -56,10 +56,10 @@ export class WaitingMail {
   @Column('text')
   recipient: string;
 
+  /** The name of a template; unknown to this version if a newer one has queued the mail. */
   @Column('text')
   template: string;
 
-  /** Never a secret. */
   @Column('jsonb')
   parameters: Readonly<Record<string, string>>;
 
@@ -75,12 +75,10 @@ export class WaitingMail {
   attempts: number;
 }
 
-/** A mail to queue. Its text is made from the template when it is sent. */
 export interface OutgoingMail {
   readonly template: TemplateName;
   /** An address or, for a template with a preparation, text that a user entered as an address. */
   readonly to: string;
-  /** Deleting the account deletes its mails. */
   readonly userId?: string;
   /** Never a secret: the row is in the database until the mail is sent. */
   readonly parameters?: Readonly<Record<string, string>>;
@@ -98,17 +96,8 @@ export interface GatheredEvent {
 }
 
 /** A mail claimed by this instance. */
-export interface QueuedMail {
-  /** The same for each attempt. */
-  readonly id: string;
-  readonly userId: string | null;
+export interface QueuedMail extends Readonly<Omit<WaitingMail, 'recipient' | 'dueAt'>> {
   readonly to: string;
-  /** The name of a template; unknown to this version if a newer one has queued the mail. */
-  readonly template: string;
-  readonly parameters: Readonly<Record<string, string>>;
-  /** Including the current one. */
-  readonly attempts: number;
-  readonly queuedAt: Date;
   readonly leaseEnds: Date;
 }
 

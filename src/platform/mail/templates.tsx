@@ -98,6 +98,22 @@ type Template = (parameters: Parameters, sender: string) => Content;
 
 const NOT_YOU = 'If it was not you, ignore this mail: without the link nothing happens.';
 
+/** A mail with a link that works once. */
+const withLink = (
+  subject: string,
+  reason: string,
+  label: string,
+  { link = '', expires }: Parameters,
+): Content => ({
+  subject,
+  blocks: [
+    reason,
+    { link, label },
+    `The link works once, until ${inWords(expires)}. A newer link replaces it.`,
+    NOT_YOU,
+  ],
+});
+
 /** A security notice about one event, or about several gathered ones. */
 function notice(subject: string, parameters: Parameters): Content {
   const { at, from, link = '', count = '1' } = parameters;
@@ -136,25 +152,21 @@ export const TEMPLATES = {
     blocks: [`The service at ${sender} can send mail to this address.`],
   }),
 
-  'reset-password': ({ link = '', expires }, sender) => ({
-    subject: 'Choose a new password',
-    blocks: [
+  'reset-password': (parameters, sender) =>
+    withLink(
+      'Choose a new password',
       `Somebody, most likely you, asked for a new password for your account at ${sender}.`,
-      { link, label: 'Choose a new password' },
-      `The link works once, until ${inWords(expires)}. A newer link replaces it.`,
-      NOT_YOU,
-    ],
-  }),
+      'Choose a new password',
+      parameters,
+    ),
 
-  'verify-email': ({ link = '', expires }, sender) => ({
-    subject: 'Confirm your email address',
-    blocks: [
+  'verify-email': (parameters, sender) =>
+    withLink(
+      'Confirm your email address',
       `Somebody, most likely you, made an account at ${sender} with this email address. Confirm the address to sign in.`,
-      { link, label: 'Confirm the address' },
-      `The link works once, until ${inWords(expires)}. A newer link replaces it.`,
-      NOT_YOU,
-    ],
-  }),
+      'Confirm the address',
+      parameters,
+    ),
 
   invitation: ({ link = '', expires }, sender) => ({
     subject: `Your invitation to ${sender}`,
@@ -176,15 +188,13 @@ export const TEMPLATES = {
     ],
   }),
 
-  'change-email': ({ link = '', expires }, sender) => ({
-    subject: 'Confirm your new email address',
-    blocks: [
+  'change-email': (parameters, sender) =>
+    withLink(
+      'Confirm your new email address',
       `Somebody, most likely you, wants to use this email address for an account at ${sender} from now on.`,
-      { link, label: 'Use this address' },
-      `The link works once, until ${inWords(expires)}. A newer link replaces it.`,
-      NOT_YOU,
-    ],
-  }),
+      'Use this address',
+      parameters,
+    ),
 
   'email-changed': ({ at }, sender) => ({
     subject: 'Your email address was changed',
