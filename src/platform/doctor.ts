@@ -4,7 +4,6 @@ export interface Examination {
   readonly now: Date;
   /** Whether to read every stored byte. */
   readonly isDeep: boolean;
-  /** Whether to repair what can be repaired. */
   readonly fix: boolean;
 }
 
@@ -32,7 +31,6 @@ export class Doctor {
     this.checks.push(check);
   }
 
-  /** Runs one check after the other and yields all findings. */
   async *examine(examination: Examination): AsyncGenerator<Finding> {
     for (const check of this.checks) yield* check(examination);
   }

@@ -11,7 +11,6 @@ type PromClient = typeof import('prom-client');
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Monotonically increasing. */
 export interface Counter {
   add(labels?: Labels, amount?: number): void;
 }
@@ -82,7 +81,9 @@ export class Metrics {
     const gauge = new this.client.Gauge({
       ...this.described(name, help, labelNames),
       collect: async () => {
-        const readings = await readInTime(read).catch((err: unknown) => {
+        const reading = Promise.resolve().then(read);
+        const tooLate = (): Error => new Error('it takes too long');
+        const readings = await inTime(READ_WITHIN_MS, reading, tooLate).catch((err: unknown) => {
           if (!isFailing) this.log.warn({ err }, `the metric ${name} cannot be read`);
           return undefined;
         });
@@ -94,7 +95,6 @@ export class Metrics {
     });
   }
 
-  /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.registry?.metrics() ?? Promise.resolve('');
   }
@@ -106,13 +106,6 @@ export class Metrics {
   ): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
     return { name, help, labelNames: [...labelNames], registers: this.registry ? [this.registry] : [] };
   }
-}
-
-function readInTime(
-  read: () => readonly Reading[] | Promise<readonly Reading[]>,
-): Promise<readonly Reading[]> {
-  const reading = Promise.resolve().then(read);
-  return inTime(READ_WITHIN_MS, reading, () => new Error('it takes too long'));
 }
 
 const MAX_CONNECTIONS = 50;

@@ -153,7 +153,7 @@ export const DATA_MUTANTS = [
     name: 'unanswered COMMIT repeated',
     promise: 'A write that may have been committed is not repeated.',
     unit: 'database#commit',
-    find: 'isUnknown(error) ? new AmbiguousCommit(error) : error',
+    find: 'isUnknown ? new AmbiguousCommit(error) : error',
     replace: 'error',
     tests: [[TRANSACTIONS, 'is not run again']],
   },

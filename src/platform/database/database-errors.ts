@@ -73,9 +73,9 @@ const LOST_MESSAGE =
  * but leaves the outcome open, because crash recovery may restore what was being committed.
  */
 export function sqlState(error: unknown): string | undefined {
-  const code = rawCode(error);
+  const { code } = driverError(error) as { code?: unknown };
   // Every SQLSTATE has a digit; EPIPE and similar codes have none.
-  return code !== undefined && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** Whether a row referenced by the statement does not exist. */
@@ -126,11 +126,6 @@ export function isDiskFull(error: unknown): boolean {
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error);
   return (state !== undefined && TRANSIENT.has(state)) || isUnanswered(error);
-}
-
-function rawCode(error: unknown): string | undefined {
-  const { code } = driverError(error) as NodeJS.ErrnoException;
-  return typeof code === 'string' ? code : undefined;
 }
 
 function driverError(error: unknown): object {

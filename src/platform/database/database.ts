@@ -220,14 +220,11 @@ async function commit(client: PoolClient): Promise<void> {
     tag = (await client.query('COMMIT')).command;
   } catch (error) {
     // The outcome is unknown without an answer from the server itself and from every node it has asked.
-    throw isUnknown(error) ? new AmbiguousCommit(error) : error;
+    const isUnknown = sqlState(error) === undefined || isConnectionLost(error) || isOfAskedNode(error);
+    throw isUnknown ? new AmbiguousCommit(error) : error;
   }
   if (tag !== 'COMMIT')
     throw new Error(`the transaction ended with ${tag}: an error inside it was swallowed`);
-}
-
-function isUnknown(error: unknown): boolean {
-  return sqlState(error) === undefined || isConnectionLost(error) || isOfAskedNode(error);
 }
 
 function mayRetry(error: unknown): boolean {

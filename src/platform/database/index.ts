@@ -43,14 +43,7 @@ export {
   isUnanswered,
   sqlState,
 } from './database-errors.js';
-export {
-  AFTER_ALL_IDS,
-  BEFORE_ALL_IDS,
-  inKeyOrder,
-  pagesById,
-  type Purged,
-  removeInBatches,
-} from './in-batches.js';
+export * from './in-batches.js';
 export { instantText, newId } from './new-id.js';
 export { DURABLE, endQuietly, WITHOUT_LIMITS } from './session.js';
 export { PlannerStatistics, SCHEMA_OID, SchemaCheck, type SchemaState } from './schema-check.js';

@@ -16,7 +16,6 @@ const ANSWER_WITHIN_MS = 1_500;
 interface Found {
   /** True for a standby, for example after a failover to a server that has not been promoted. */
   readonly isReadOnly: boolean;
-  /** The migrations that were applied. */
   readonly names: readonly string[];
 }
 

@@ -17,7 +17,10 @@ export function endWhenSilent(client: ClientBase, afterMs: number): void {
     const { bytesRead, bytesWritten } = stream;
     setTimeout(() => {
       const isStill = stream.bytesRead === bytesRead && stream.bytesWritten === bytesWritten;
-      if (isStill && stream.timeout) stream.destroy(silence());
+      const silence = Object.assign(new Error('the database server no longer answers'), {
+        code: 'ETIMEDOUT',
+      });
+      if (isStill && stream.timeout) stream.destroy(silence); // counts as a lost connection
     }, SECOND_LOOK_MS).unref();
   });
 }
@@ -39,11 +42,6 @@ export async function endQuietly(client: Client): Promise<void> {
   const giveUp = setTimeout(() => streamOf(client).destroy(), GOODBYE_WITHIN_MS);
   await client.end().catch(() => undefined);
   clearTimeout(giveUp);
-}
-
-/** Counts as a lost connection. */
-function silence(): Error {
-  return Object.assign(new Error('the database server no longer answers'), { code: 'ETIMEDOUT' });
 }
 
 /** Reaches into the driver, which has no API for this. */
@@ -129,14 +127,14 @@ const NODE_SETTINGS = [
   'SET citus.enable_ddl_propagation = off', // temporary functions are created only on this node
 ].join('; ');
 
-/** Prepares a new connection to a node, for statements on the tables of its shards. */
-export async function beginNodeSession(client: ClientBase): Promise<void> {
-  endWhenSilent(client, SILENT_MS);
-  await client.query(NODE_SETTINGS);
-}
+const prepared =
+  (settings: string) =>
+  async (client: ClientBase): Promise<void> => {
+    endWhenSilent(client, SILENT_MS);
+    await client.query(settings);
+  };
 
-/** Prepares a new connection of the pool. */
-export async function beginSession(client: ClientBase): Promise<void> {
-  endWhenSilent(client, SILENT_MS);
-  await client.query(SETTINGS);
-}
+export const beginSession = prepared(SETTINGS);
+
+/** Prepares a new connection to a node, for statements on the tables of its shards. */
+export const beginNodeSession = prepared(NODE_SETTINGS);

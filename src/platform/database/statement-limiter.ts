@@ -82,18 +82,10 @@ export class StatementLimiter {
    * Runs a single statement when it is its turn.
    * @param node the node of the statement, in whose queue it waits first; none on a single server
    */
-  async run<T>(work: () => Promise<T>, node?: string): Promise<T> {
+  run<T>(work: () => Promise<T>, node?: string): Promise<T> {
     if (node) return this.shareOf(node).run(() => this.run(work));
-    const client = currentClient();
     this.lately.note(requestScope.getStore()?.userId);
-    if (this.mayGo(client, true, false)) this.statements.increment(client);
-    else await this.turn(client, true);
-    try {
-      return await work();
-    } finally {
-      this.statements.decrement(client);
-      this.callNext();
-    }
+    return this.inTurn(work, true);
   }
 
   /**
@@ -101,15 +93,20 @@ export class StatementLimiter {
    * locks.
    * @param node as for `run`
    */
-  async transaction<T>(work: () => Promise<T>, node?: string): Promise<T> {
+  transaction<T>(work: () => Promise<T>, node?: string): Promise<T> {
     if (node) return this.shareOf(node).transaction(() => this.transaction(work));
+    return this.inTurn(work, false);
+  }
+
+  private async inTurn<T>(work: () => Promise<T>, isStatement: boolean): Promise<T> {
     const client = currentClient();
-    if (this.mayGo(client, false, true)) this.transactions.increment(client);
-    else await this.turn(client, false);
+    const counts = isStatement ? this.statements : this.transactions;
+    if (this.mayGo(client, isStatement, !isStatement)) counts.increment(client);
+    else await this.turn(client, isStatement);
     try {
       return await work();
     } finally {
-      this.transactions.decrement(client);
+      counts.decrement(client);
       this.callNext();
     }
   }

@@ -65,13 +65,11 @@ export function statement(name: string, text: string, variants: Variants = {}): 
 export const ofWorkspace = (name: string, text: string, isBinary = false): Statement =>
   statement(name, text, { isOfWorkspace: true, isBinary });
 
-/** The statements of all loaded modules. */
 export const knownStatements = (): readonly Statement[] => [...statements.values()];
 
 /** The text of a statement, and the name under which connections prepare it. */
 export type Text = Pick<Statement, 'name' | 'text' | 'isBinary'>;
 
-/** Runs a prepared statement on a connection or a pool. */
 export async function execute<Row>(
   on: Pick<pg.ClientBase, 'query'>,
   { name, text, isBinary }: Text,

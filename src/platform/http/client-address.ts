@@ -49,12 +49,9 @@ export const addressKey = (ip: string | undefined): string => `address:${prefixO
  */
 export const networkKey = (ip: string | undefined): string => `network:${prefixOf(ip, 48)}`;
 
-const MAPPED = '::ffff:';
-
 /** @param bits the prefix length for IPv6, a multiple of 16; IPv4 addresses, including mapped ones, are returned whole */
 function prefixOf(ip = '', bits: 48 | 64): string {
-  const short = ip.startsWith(MAPPED) ? ip.slice(MAPPED.length) : ip;
-  if (isIPv4(short) || !ipaddr.isValid(ip)) return short;
+  if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
   if (address instanceof ipaddr.IPv4) return address.toString();
   const groups = address.parts.slice(0, bits / 16).map((part) => part.toString(16));

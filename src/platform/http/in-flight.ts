@@ -144,7 +144,6 @@ export class InFlightRequests {
       if (!response.headersSent) response.setHeader('connection', 'close');
   }
 
-  /** The number of open connections, with or without a request. */
   connections(): Promise<number> {
     return new Promise((resolve) => {
       if (this.server) this.server.getConnections((_error, count) => resolve(count));

@@ -1,3 +1,4 @@
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -126,14 +127,10 @@ export async function* whileRead<Chunk extends Uint8Array>(
 export class ReadAhead {
   onChange: (() => void) | undefined;
 
-  constructor(private held = 0) {}
-
-  get bytes(): number {
-    return this.held;
-  }
+  constructor(public bytes = 0) {}
 
   add(bytes: number): void {
-    this.held += bytes;
+    this.bytes += bytes;
     this.onChange?.();
   }
 }
@@ -252,22 +249,11 @@ export function securityHeaders(isHttps: boolean): Readonly<Record<string, strin
   return isHttps ? { ...HEADERS, ...HSTS } : HEADERS;
 }
 
-type LetIn = (error: null, isLetIn: boolean) => void;
-
 /**
  * For `enableCors`: allows only the listed origins and sends no headers to any other; disabled when the list is empty. Danger:
  * with credentials, a fault in a page of a listed origin would expose the account of the user who is signed in here.
  */
-export function corsOptions(origins: string[]): {
-  origin: false | ((origin: string | undefined, letIn: LetIn) => void);
-  hook: 'preParsing';
-  strictPreflight: false;
-  credentials: false;
-  methods: string[];
-  allowedHeaders: string[];
-  exposedHeaders: string[];
-  maxAge: number;
-} {
+export function corsOptions(origins: string[]): Parameters<FastifyAdapter['enableCors']>[0] {
   const isListed = (origin: string | undefined): boolean => origin !== undefined && origins.includes(origin);
   return {
     origin: origins.length > 0 ? (origin, letIn) => letIn(null, isListed(origin)) : false,

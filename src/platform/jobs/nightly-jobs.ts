@@ -48,7 +48,7 @@ export class JobLock {
     try {
       await client.connect();
       await client.query(WITHOUT_LIMITS);
-      const isOurs = await (isPatient ? wait(client, lock) : attempt(client, lock));
+      const isOurs = await acquire(client, lock, isPatient);
       stop.removeEventListener('abort', end); // keep the lock until the work has ended
       return isOurs && !hasStopped() ? await work(AbortSignal.any([stop, lost.signal])) : undefined;
     } catch (error) {
@@ -61,15 +61,11 @@ export class JobLock {
   }
 }
 
-async function wait(client: Client, lock: number): Promise<true> {
-  await client.query('SELECT pg_advisory_lock($1)', [lock]);
-  return true;
-}
-
-async function attempt(client: Client, lock: number): Promise<boolean> {
-  const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_lock($1) AS "isOurs"', [
-    lock,
-  ]);
+async function acquire(client: Client, lock: number, isPatient: boolean): Promise<boolean> {
+  const sql = isPatient
+    ? 'SELECT true AS "isOurs" FROM pg_advisory_lock($1)'
+    : 'SELECT pg_try_advisory_lock($1) AS "isOurs"';
+  const { rows } = await client.query<{ isOurs: boolean }>(sql, [lock]);
   return rows[0]?.isOurs ?? false;
 }
 
@@ -105,7 +101,6 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     private readonly log: Log,
   ) {}
 
-  /** Modules with nightly work register it at set-up. */
   add(name: string, job: NightlyJob): void {
     if (this.jobs.has(name)) throw new Error(`two jobs have the name ${name}`);
     this.jobs.set(name, job);
@@ -133,9 +128,7 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     const outcome = await this.held(false, (signal) =>
       this.noted(name, signal, async () => job(await this.time.now(), signal)),
     );
-    if (!outcome) throw new Conflict(UNDER_WAY);
-    if ('error' in outcome) throw outcome.error;
-    return outcome.counts;
+    return countsOf(outcome);
   }
 
   /**
@@ -150,12 +143,9 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
     isDue: () => Promise<boolean>,
     job: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
-    const work = async (signal: AbortSignal): Promise<{ counts?: T } | { error: unknown }> =>
-      (await isDue()) ? this.noted(name, signal, () => job(signal)) : {};
-    const outcome = await this.held(false, work, lock);
-    if (!outcome) throw new Conflict(UNDER_WAY);
-    if ('error' in outcome) throw outcome.error;
-    return outcome.counts;
+    const work = async (signal: AbortSignal): Promise<{ counts: T | undefined } | { error: unknown }> =>
+      (await isDue()) ? this.noted(name, signal, () => job(signal)) : { counts: undefined };
+    return countsOf(await this.held(false, work, lock));
   }
 
   /** Running jobs end after their batch, while requests are still answered. */
@@ -216,6 +206,13 @@ export class NightlyJobs implements BeforeApplicationShutdown, OnApplicationShut
   }
 }
 
+/** @throws Conflict when another process holds the lock; the job's own error */
+function countsOf<T>(outcome: { readonly counts: T } | { readonly error: unknown } | undefined): T {
+  if (!outcome) throw new Conflict(UNDER_WAY);
+  if ('error' in outcome) throw outcome.error;
+  return outcome.counts;
+}
+
 async function outcomeOf<T>(work: () => Promise<T>): Promise<{ counts: T } | { error: unknown }> {
   try {
     return { counts: await work() };
@@ -242,7 +239,6 @@ export class NightlyTimes {
     this.time = new CronTime(expression, 'UTC', null);
   }
 
-  /** The first scheduled time after a moment. */
   after(moment: Date): Date {
     return this.time.getNextDateFrom(moment, 'UTC').toJSDate();
   }

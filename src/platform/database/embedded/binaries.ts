@@ -38,7 +38,6 @@ export async function findBinaries(fallback: string, home = packageHome()): Prom
   };
 }
 
-/** Whether the package for this platform is installed. */
 export function hasEmbeddedPostgres(): boolean {
   try {
     packageHome();
@@ -68,8 +67,8 @@ async function missingLinks(home: string): Promise<Link[]> {
       throw error;
     },
   );
-  const present = await Promise.all(links.map(({ target }) => exists(join(home, target))));
-  return links.filter((_, index) => !present[index]);
+  const found = await Promise.allSettled(links.map(({ target }) => lstat(join(home, target))));
+  return links.filter((_, index) => found[index]?.status === 'rejected');
 }
 
 /**
@@ -95,11 +94,4 @@ async function linkElsewhere(home: string, fallback: string): Promise<void> {
   for (const { source, target } of await missingLinks(home)) {
     await symlink(join(home, source), join(fallback, basename(target)));
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await lstat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -18,7 +18,6 @@ import {
 } from '../../config/index.js';
 import { SYSTEM_PATH } from './launcher.js';
 
-/** SQLSTATE for a full disk. */
 const OUT_OF_DISK = '53100';
 
 /** The paths of the embedded database under DATA_DIR. */
@@ -105,7 +104,6 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** The message of an error from any realm. */
 export function errorMessage(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error
     ? String(error.message)

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionTarget, query } from './connection-target.js';
 import { type DataDirectory, errorCode } from './data-directory.js';
 import { launch, type LaunchOptions } from './launcher.js';
-import { isHeldByAnother, levelOf, type Log, readServerLine } from './socket-directory.js';
+import { levelOf, LOCK_FILE_EXISTS, type Log, readServerLine } from './socket-directory.js';
 
 /** The contents of postmaster.pid while a server runs. */
 export interface PidFile {
@@ -268,7 +268,7 @@ export class Postmaster {
   private hear(line: string): void {
     if (line.startsWith('\t')) return; // continuation of the previous message
     const message = readServerLine(line);
-    if (isHeldByAnother(message)) this.isRefused = true;
+    if (message.code === LOCK_FILE_EXISTS) this.isRefused = true;
     if (['FATAL', 'PANIC'].includes(message.severity) || message.code === '') this.lastFault = message.text;
     const level = levelOf(message);
     if (level === undefined) return;

@@ -140,12 +140,8 @@ export function readServerLine(line: string): ServerMessage {
   return { severity, process, code, text };
 }
 
-/** Whether another server, or the remains of one, holds the data directory; it may become free soon. */
-export function isHeldByAnother({ code }: ServerMessage): boolean {
-  return code === LOCK_FILE_EXISTS;
-}
-
-const LOCK_FILE_EXISTS = 'F0001';
+/** Another server, or the remains of one, holds the data directory; it may become free soon. */
+export const LOCK_FILE_EXISTS = 'F0001';
 
 /** Shutdown, crash of another backend, starting up: transient states that the supervisor reports itself. */
 const PASSING = ['57P01', '57P02', '57P03', LOCK_FILE_EXISTS];

@@ -14,14 +14,6 @@ import { endRun, startRun } from './run.js';
 import { prepareServer, type Server } from './server.js';
 import type { Log } from './socket-directory.js';
 
-/** A PostgreSQL server that runs as a child of this process and is restarted when it crashes. */
-export interface EmbeddedPostgres {
-  /** Does not change across restarts. */
-  readonly target: ConnectionTarget;
-  /** Shuts the server down and waits for its exit; a second call waits for the same exit. Never rejects. */
-  stop(): Promise<void>;
-}
-
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly log: Log;
@@ -50,15 +42,16 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const isHeld = await holdsDataDirectory(dataDir);
   if (!isHeld) throw new Error('startEmbeddedPostgres without lockDataDirectory');
   try {
-    const supervisor = new Supervisor(await prepareServer(dataDir, log), onFatal);
-    await supervisor.start();
-    return supervisor;
+    const postgres = new EmbeddedPostgres(await prepareServer(dataDir, log), onFatal);
+    await postgres.start();
+    return postgres;
   } catch (error) {
     throw explained(error, dataDir);
   }
 }
 
-class Supervisor implements EmbeddedPostgres {
+/** A PostgreSQL server that runs as a child of this process and is restarted when it crashes. */
+export class EmbeddedPostgres {
   private readonly stopping = new AbortController();
   private readonly ends: number[] = [];
   private postmaster: Postmaster | undefined;
@@ -70,6 +63,7 @@ class Supervisor implements EmbeddedPostgres {
     private readonly onFatal: (error: Error) => void,
   ) {}
 
+  /** Does not change across restarts. */
   get target(): ConnectionTarget {
     return this.server.target;
   }
@@ -84,6 +78,7 @@ class Supervisor implements EmbeddedPostgres {
     });
   }
 
+  /** Shuts the server down and waits for its exit; a second call waits for the same exit. Never rejects. */
   stop(): Promise<void> {
     return (this.stopped ??= this.shutDown());
   }
@@ -101,7 +96,8 @@ class Supervisor implements EmbeddedPostgres {
     for (let failure: unknown; ;) {
       const ends = this.countEnd();
       if (ends > RESTARTS) {
-        this.giveUp(failure);
+        const times = `PostgreSQL exited ${ends} times within a minute`;
+        this.onFatal(new Error(times, { cause: failure }));
         return;
       }
       try {
@@ -125,11 +121,6 @@ class Supervisor implements EmbeddedPostgres {
     this.ends.push(now);
     while ((this.ends[0] ?? now) < now - RESTARTS_WITHIN_MS) this.ends.shift();
     return this.ends.length;
-  }
-
-  private giveUp(failure: unknown): void {
-    const times = `PostgreSQL exited ${this.ends.length} times within a minute`;
-    this.onFatal(new Error(times, { cause: failure }));
   }
 }
 
