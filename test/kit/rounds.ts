@@ -5,5 +5,6 @@ const isQuick = process.env['TEST_SUITE'] === 'quick';
 /** How often a test tries: a few times in `npm test`, many times in `npm run test:deep`. */
 export const rounds = (quick: number, deep: number): number => (isQuick ? quick : deep);
 
-/** A test that takes long: `npm test` skips it. */
+/** Tests that take long: `npm test` skips them. */
 export const itDeep: typeof it = isQuick ? it.skip : it;
+export const describeDeep: typeof describe = isQuick ? describe.skip : describe;

@@ -20,7 +20,7 @@ import {
 } from '../../kit/index.js';
 import { MovableClock } from '../../kit/movable-clock.js';
 import { type RawAnswer, sendRaw } from '../../kit/raw-http.js';
-import { itDeep } from '../../kit/rounds.js';
+import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const PASSWORD = 'correct horse battery staple';
 const ME = '/api/v1/auth/me';
@@ -454,8 +454,8 @@ describe('ten tries a minute for an address', () => {
   });
 });
 
-describe('RATE_LIMIT_PER_MINUTE=0', () => {
-  itDeep('switches every limit off, including the tight ones', async () => {
+describeDeep('RATE_LIMIT_PER_MINUTE=0', () => {
+  it('switches every limit off, including the tight ones', async () => {
     const service = await startService();
     try {
       service.clock.stopAt(new Date('2026-05-01T10:00:00Z'));

@@ -21,7 +21,7 @@ import {
   type TestUser,
   type TestWorkspace,
 } from '../../kit/index.js';
-import { itDeep } from '../../kit/rounds.js';
+import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const MINUTE = 60_000;
 
@@ -678,7 +678,7 @@ describe('presence', () => {
     expect(await laptop.frame('device_connected')).toMatchObject({ deviceName: body.id });
   });
 
-  describe('presence of many devices', () => {
+  describeDeep('presence of many devices', () => {
     const MANY = 80;
 
     /** All of one device: a message for each of the others, and none about each other. */
@@ -688,7 +688,7 @@ describe('presence', () => {
     const others = (): Promise<TestSocket[]> =>
       Promise.all(Array.from({ length: MANY }, (_, index) => join(`device-${index}`)));
 
-    itDeep('is announced in turns when they come and go together, to each once and in order', async () => {
+    it('is announced in turns when they come and go together, to each once and in order', async () => {
       const told = await listeners();
       const largest = mostSentInATurn();
       const gone = await others();
@@ -709,7 +709,7 @@ describe('presence', () => {
       expect(largest()).toBeLessThan((MANY * MANY) / 4);
     });
 
-    itDeep('is counted by a second welcome as announced until then, also in the middle of it', async () => {
+    it('is counted by a second welcome as announced until then, also in the middle of it', async () => {
       const told = await listeners();
       const gone = await others();
       const last = told.at(-1)!;

@@ -21,7 +21,7 @@ import {
 } from '../../kit/payment-provider.js';
 import { holdTimers } from '../../kit/held-timers.js';
 import { answerOf, earlyAnswer, headOf, openSocket, received } from '../../kit/raw-http.js';
-import { itDeep } from '../../kit/rounds.js';
+import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const DAY_MS = 24 * 60 * 60_000;
@@ -192,8 +192,8 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
   });
 });
 
-describe('without a signing secret', () => {
-  itDeep('unsigned events are accepted in development and in tests', async () => {
+describeDeep('without a signing secret', () => {
+  it('unsigned events are accepted in development and in tests', async () => {
     for (const NODE_ENV of ['development', 'test']) {
       const open = await startService({ beside: service, env: { NODE_ENV } });
       const { alice, subscription } = await buyer(`unsigned-${NODE_ENV}`);
@@ -204,7 +204,7 @@ describe('without a signing secret', () => {
     }
   });
 
-  itDeep('production accepts nothing: 503, and no row changed', async () => {
+  it('production accepts nothing: 503, and no row changed', async () => {
     const AUTH_SECRET = randomUUID() + randomUUID();
     const { subscription } = await buyer('closed');
     const body = JSON.stringify(subscription.created(NOW));
@@ -881,8 +881,8 @@ describe('a fault of the database', () => {
   });
 });
 
-describe('a change of status', () => {
-  itDeep('reaches the 402 gate of every instance with the next request', async () => {
+describeDeep('a change of status', () => {
+  it('reaches the 402 gate of every instance with the next request', async () => {
     const beside = await startService({ beside: service, env });
     const { alice, subscription } = await buyer('gate');
     const there = alice.at(beside.url);

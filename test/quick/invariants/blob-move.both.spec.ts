@@ -9,7 +9,7 @@ import { FaultProxy } from '../../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { describeWithTestServers, startS3 } from '../../kit/s3.js';
 import { TestBucket } from '../../kit/stored-blobs.js';
-import { itDeep } from '../../kit/rounds.js';
+import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -302,7 +302,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     });
   });
 
-  describe('a sweeper that stands still for longer than its claim', () => {
+  describeDeep('a sweeper that stands still for longer than its claim', () => {
     let two: TestService;
     let held: Held;
     beforeEach(async () => {
@@ -332,7 +332,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       };
     }
 
-    itDeep('removes nothing any more after a move has brought the bytes back', async () => {
+    it('removes nothing any more after a move has brought the bytes back', async () => {
       await standStill('s3', 'sizeOf', async () => {
         await sweepOfTwo();
         expect(await two.app.get(BlobMover).moveAll('disk')).toMatchObject({ moved: 1 });
@@ -342,7 +342,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    itDeep('does not release a later claim of another sweeper', async () => {
+    it('does not release a later claim of another sweeper', async () => {
       const disk = await two.app.get(BlobStores).at('disk');
       const remove = disk.delete.bind(disk);
       let release = (): void => undefined;
@@ -366,7 +366,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    itDeep('does not remove a copy that was announced since', async () => {
+    it('does not remove a copy that was announced since', async () => {
       const [key] = await keysOf(held);
       const [workspaceId = '', id = ''] = key!.split('/');
       await standStill('disk', 'delete', async () => {

@@ -19,7 +19,7 @@ import {
 } from '../../kit/index.js';
 import { type Operation, OPERATIONS } from '../../kit/operations.js';
 import { expectDenseLogs, scrub } from '../../kit/oracles.js';
-import { itDeep } from '../../kit/rounds.js';
+import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 /** As shipped. */
 const POOL = 10;
@@ -265,7 +265,7 @@ async function receivedOf(
   return { status: answer.status, bytes: Buffer.concat(chunks), isWhole };
 }
 
-describe('a connection to PostgreSQL that falls silent', () => {
+describeDeep('a connection to PostgreSQL that falls silent', () => {
   let stories: Record<'commits' | 'all', Promise<void>>;
   const linked: Linked[] = [];
   /** Both take as long as the service does to give up; so they do it at the same time. */
@@ -276,15 +276,11 @@ describe('a connection to PostgreSQL that falls silent', () => {
   });
   afterAll(() => Promise.all(linked.map(({ close }) => close())));
 
-  itDeep(
-    'ends a COMMIT with 503 within half a minute, wholly there or absent, and a retry converges',
-    () => stories.commits,
-  );
+  it('ends a COMMIT with 503 within half a minute, wholly there or absent, and a retry converges', () =>
+    stories.commits);
 
-  itDeep(
-    'ends all requests with 503 within half a minute; readiness reports it, and pool, bus and jobs recover by themselves',
-    () => stories.all,
-  );
+  it('ends all requests with 503 within half a minute; readiness reports it, and pool, bus and jobs recover by themselves', () =>
+    stories.all);
 });
 
 async function silentCommits(linked: Linked): Promise<void> {

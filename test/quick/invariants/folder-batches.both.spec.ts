@@ -13,7 +13,7 @@ import { compare } from '../../../examples/demo/mirror.js';
 import { AlteringProxy, type Answered } from '../../kit/altering-proxy.js';
 import { around, FolderDevice } from '../../kit/folder-device.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
-import { itDeep } from '../../kit/rounds.js';
+import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const NOTES = 20;
 const UP = /^POST .*\/files\/batch-upload$/;
@@ -111,8 +111,8 @@ function itemsIn(sequence: Buffer): Item[] {
 
 const sequenceOf = (items: readonly unknown[]): Buffer => Buffer.concat(items.map((item) => encode(item)));
 
-describe('a first sync of 2,000 notes', () => {
-  itDeep('takes at most eight batches up and eight down, and no request for a single note', async () => {
+describeDeep('a first sync of 2,000 notes', () => {
+  it('takes at most eight batches up and eight down, and no request for a single note', async () => {
     await uploadedNotes(2_000);
     expect(proxy.count(ALONE_UP)).toBe(0);
     expect(proxy.count(UP)).toBeLessThanOrEqual(8);
@@ -244,7 +244,7 @@ describe('a lost answer to a batch of uploads', () => {
   });
 });
 
-describe('a device that is killed before or after any step', () => {
+describeDeep('a device that is killed before or after any step', () => {
   const FEW = 6;
 
   /** Syncs with a device that dies at the first step, then at the second, and so on, as long as it dies. */
@@ -264,7 +264,7 @@ describe('a device that is killed before or after any step', () => {
     }
   }
 
-  itDeep('uploads nothing twice and loses nothing', async () => {
+  it('uploads nothing twice and loses nothing', async () => {
     await writeNotes(FEW);
     let cursor = 0;
     const steps = await killAtEachStep('laptop', async () => {
@@ -277,7 +277,7 @@ describe('a device that is killed before or after any step', () => {
     expect(proxy.count(ALONE_UP)).toBe(0);
   });
 
-  itDeep('downloads everything', async () => {
+  it('downloads everything', async () => {
     await uploadedNotes(FEW);
     const steps = await killAtEachStep('phone', async () => {
       await expectAlike();

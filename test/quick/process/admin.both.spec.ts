@@ -13,7 +13,7 @@ import { changedTables, checksums } from '../../kit/checksums.js';
 import { ROOT } from '../../kit/deployment.js';
 import { startService, type TestService, type TestUser } from '../../kit/index.js';
 import { ADMIN, environment, startProcess } from '../../kit/process.js';
-import { itDeep } from '../../kit/rounds.js';
+import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const DAY = 24 * 60 * 60_000;
 
@@ -212,36 +212,33 @@ describe('admin', () => {
   );
 });
 
-describe('admin, with the embedded database', () => {
+describeDeep('admin, with the embedded database', () => {
   let dataDir: string;
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'sync-admin-'));
   });
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-  itDeep(
-    'works beside the service and without one; a start that fails ends, and its database with it',
-    async () => {
-      const env = { DATA_DIR: dataDir };
-      const running = await startProcess(env);
-      const told = await admin(env, '--json', 'kill-switch', 'read-only');
-      expect(told).toEqual({ code: 0, stdout: '{"mode":"read-only"}\n', stderr: '' });
-      await running.end('SIGTERM');
+  it('works beside the service and without one; a start that fails ends, and its database with it', async () => {
+    const env = { DATA_DIR: dataDir };
+    const running = await startProcess(env);
+    const told = await admin(env, '--json', 'kill-switch', 'read-only');
+    expect(told).toEqual({ code: 0, stdout: '{"mode":"read-only"}\n', stderr: '' });
+    await running.end('SIGTERM');
 
-      const [blobs, elsewhere] = [join(dataDir, 'blobs'), join(dataDir, 'elsewhere')];
-      await rename(blobs, elsewhere);
-      await writeFile(blobs, '');
-      const failed = await admin(env, '--json', 'jobs');
-      expect(failed).toMatchObject({
-        code: 1,
-        stdout: expect.stringMatching(/^\{"error":".* is a file .*"\}\n$/),
-      });
-      await rm(blobs);
-      await rename(elsewhere, blobs);
+    const [blobs, elsewhere] = [join(dataDir, 'blobs'), join(dataDir, 'elsewhere')];
+    await rename(blobs, elsewhere);
+    await writeFile(blobs, '');
+    const failed = await admin(env, '--json', 'jobs');
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^\{"error":".* is a file .*"\}\n$/),
+    });
+    await rm(blobs);
+    await rename(elsewhere, blobs);
 
-      const alone = await admin(env, '--json', 'kill-switch', 'off', '--dry-run');
-      const foreseen = '{"dryRun":true,"mode":"off","now":"read-only"}\n';
-      expect(alone).toEqual({ code: 0, stdout: foreseen, stderr: '' });
-    },
-  );
+    const alone = await admin(env, '--json', 'kill-switch', 'off', '--dry-run');
+    const foreseen = '{"dryRun":true,"mode":"off","now":"read-only"}\n';
+    expect(alone).toEqual({ code: 0, stdout: foreseen, stderr: '' });
+  });
 });

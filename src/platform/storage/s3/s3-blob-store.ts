@@ -82,11 +82,10 @@ export class S3BlobStore extends BlobStore {
     let cleared = 0;
     if (signal?.aborted) return cleared;
     for await (const upload of this.connection.uploads('')) {
-      if (upload.initiated < before && idsIn(upload.key)) {
-        await this.connection.abortUpload(upload);
-        cleared += 1;
-      }
       if (signal?.aborted) break;
+      if (upload.initiated >= before || !idsIn(upload.key)) continue;
+      await this.connection.abortUpload(upload);
+      cleared += 1;
     }
     return cleared;
   }

@@ -21,6 +21,8 @@ export class S3Fault extends StoreUnavailable {
   /** Code from S3 (`NoSuchKey`, `AccessDenied` …) or the network (`ECONNREFUSED` …). */
   readonly code: string;
   readonly isAbsent: boolean;
+  /** Read by the marks of backup places, which do not load this class. */
+  readonly isForbidden: boolean;
   override readonly isCurable: boolean;
   /** Whether the server has certainly not executed the request. A 5xx may occur before or after execution. */
   readonly isUndone: boolean;
@@ -33,6 +35,7 @@ export class S3Fault extends StoreUnavailable {
     super(`S3: ${code}`, isCurable ? RETRY_SECONDS : OPERATOR_SECONDS, new Error((error as Error).message));
     this.code = code;
     this.isAbsent = code === 'NoSuchKey' || code === 'NotFound';
+    this.isForbidden = status === 403;
     this.isCurable = isCurable;
     this.isUndone = isRefusal || !wasSent;
   }
