@@ -4,8 +4,33 @@ import { Readable } from 'node:stream';
 import { BlobMissing, type BlobReference, Blobs } from '../../platform/storage/index.js';
 import { Assets } from './assets.service.js';
 
-/** The length of bytes in base64, with padding. */
-const base64Length = (bytes: number): number => Math.ceil(bytes / 3) * 4;
+/** Three bytes make four characters, so only a chunk whose length is a multiple of three can be followed by another. */
+const GROUP = 3;
+
+function base64Length(bytes: number): number {
+  return Math.ceil(bytes / GROUP) * 4;
+}
+
+/**
+ * Encodes bytes as base64 chunk by chunk. An error of the source becomes an error of the stream, and closing the
+ * stream destroys the source.
+ */
+function base64Stream(bytes: Readable): Readable {
+  const text = Readable.from(encode(bytes as AsyncIterable<Buffer>), { objectMode: false });
+  // A generator that has not started, because nothing has been read yet, does not destroy its source.
+  return text.once('close', () => bytes.destroy());
+}
+
+async function* encode(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const all = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+    const whole = all.length - (all.length % GROUP);
+    rest = all.subarray(whole);
+    if (whole > 0) yield all.toString('base64', 0, whole);
+  }
+  if (rest.length > 0) yield rest.toString('base64');
+}
 
 interface Text {
   /** The size of the envelope, in bytes. */
@@ -37,7 +62,7 @@ export class AssetDownload {
   private async read(workspaceId: string, token: string, blob: BlobReference): Promise<Text> {
     try {
       const bytes = await this.blobs.read(blob);
-      const base64 = bytes instanceof Readable ? bytes.setEncoding('base64') : bytes.toString('base64');
+      const base64 = bytes instanceof Readable ? base64Stream(bytes) : bytes.toString('base64');
       return { size: blob.size, base64 };
     } catch (error) {
       if (!(error instanceof BlobMissing)) throw error;
