@@ -32,7 +32,7 @@ export const ACCESS_MUTANTS = [
     unit: 'accessStatements.callerState',
     find: 'user_id = $1 AND deleted_at IS NULL',
     replace: 'user_id = $1',
-    tests: [[WORKSPACES, 'makes them 404 before the purge']],
+    tests: [[WORKSPACES, 'makes every route 404 before the purge']],
   },
   {
     name: 'admitted caller never refused again',
@@ -58,7 +58,7 @@ export const ACCESS_MUTANTS = [
     unit: 'fileStatements.putTogether',
     find: "accessConditionOf('($5::uuid[])[asked.owner]', '$4::timestamptz', 'asked.grace')",
     replace: "'w.deleted_at IS NULL AND ($4::timestamptz IS NOT NULL OR asked.grace IS NULL)'",
-    tests: [['test/deep/invariants/shared-commits.spec.ts', 'refused for each caller alone']],
+    tests: [['test/deep/invariants/shared-commits.spec.ts', 'refused only to callers without access']],
   },
   {
     name: 'group of a batch written with a revoked token',
@@ -163,7 +163,7 @@ export const ACCESS_MUTANTS = [
     unit: 'JwtVerifier.verify',
     find: 'if (this.endedSessions.has(verified.sessionId)) throw new SessionEnded();',
     replace: '',
-    tests: [[ENDED, 'takes its JWT with it on every instance']],
+    tests: [[ENDED, 'ends its JWT on every instance']],
   },
   {
     name: 'socket open beyond its session',
@@ -186,7 +186,7 @@ export const ACCESS_MUTANTS = [
     unit: 'Authenticator.requireSession',
     find: 'if (!isLive) throw new SessionEnded();',
     replace: '',
-    tests: [[ENDED, 'mints no token']],
+    tests: [[ENDED, 'creates no access token']],
   },
   {
     name: 'earlier JWT still good after a change of the password',
@@ -218,7 +218,7 @@ export const ACCESS_MUTANTS = [
     unit: 'ENDINGS.first-proof',
     find: "links: 'ends'",
     replace: "links: 'stays'",
-    tests: [['test/deep/api/account-attacks.spec.ts', 'cannot move it away by a link']],
+    tests: [['test/deep/api/account-attacks.spec.ts', 'cannot change the address by a link']],
   },
   {
     name: 'link in a mail works twice',
@@ -318,7 +318,7 @@ export const ACCESS_MUTANTS = [
     find: 'onAPIError: { throw: true },',
     replace: '',
     faultIs500: true,
-    tests: [[PASSWORDS, 'is 401 beside a sign-in']],
+    tests: [[PASSWORDS, 'fails a concurrent sign-in with 401']],
   },
   {
     name: 'invalid UTF-8 repaired',
@@ -497,7 +497,7 @@ export const ACCESS_MUTANTS = [
     unit: 'AdminDoor.act',
     find: 'await this.confirmations.check(form, browserRequest)',
     replace: 'undefined',
-    tests: [[ADMIN, 'without it']],
+    tests: [[ADMIN, 'without the password']],
   },
   {
     name: 'token created without its audit event',

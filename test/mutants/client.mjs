@@ -44,7 +44,7 @@ export const CLIENT_MUTANTS = [
     unit: 'folder/session#Session.open',
     find: 'state.synced.size > 0',
     replace: 'state.synced.size < 0',
-    tests: [[STATE, 'is missed: an empty mount point']],
+    tests: [[STATE, 'an empty mount point is refused']],
   },
   {
     name: 'unreadable file taken for a deletion',
@@ -63,7 +63,7 @@ export const CLIENT_MUTANTS = [
     unit: 'Confirmation.ask',
     find: 'await this.confirm?.(deletions)',
     replace: '(await this.confirm?.(deletions)) !== undefined',
-    tests: [[SCENES, 'are refused otherwise, in both directions']],
+    tests: [[SCENES, 'are refused without confirmation, in both directions']],
   },
   {
     name: 'losses of a restored server taken for deletions',
@@ -71,7 +71,7 @@ export const CLIENT_MUTANTS = [
     unit: 'followLog',
     find: 'await state.forget();',
     replace: 'state.cursor = undefined;',
-    tests: [[SCENES, 'deletes nothing and takes no old text over new']],
+    tests: [[SCENES, 'deletes nothing and replaces no new text by an old one']],
   },
   {
     name: 'symbolic link followed',
@@ -95,7 +95,7 @@ export const CLIENT_MUTANTS = [
     unit: 'Restoring.place',
     find: 'seen = await keepCopy(run, path, local);',
     replace: 'seen = local.stat;',
-    tests: [['test/quick/client/restore.spec.ts', 'keeps what is there and was not synced']],
+    tests: [['test/quick/client/restore.spec.ts', 'keeps an unsynced edit under another name']],
   },
   {
     name: 'request repeated that may have been carried out',

@@ -205,7 +205,7 @@ export const DATA_MUTANTS = [
     find: 'const put = await this.put(upload, blob);',
     replace: `this.changePublisher.changed(upload.workspaceId, upload.deviceId, 'update', 0);
     const put = await this.put(upload, blob);`,
-    tests: [[INTERLEAVINGS, 'nobody is told']],
+    tests: [[INTERLEAVINGS, 'announced only after it is committed']],
   },
   {
     name: 'change whose event was lost never announced',
@@ -325,7 +325,7 @@ export const DATA_MUTANTS = [
     unit: 'sweepStatements.claim',
     find: 'WHERE ${OF_IDS} AND ${UNREFERENCED}',
     replace: 'WHERE ${OF_IDS}',
-    tests: [['test/quick/invariants/blob-sweep.spec.ts', 'what is referred to is never swept']],
+    tests: [['test/quick/invariants/blob-sweep.spec.ts', 'a referenced blob is never swept']],
   },
   {
     name: 'blob staged in a workspace that is being removed',
@@ -429,9 +429,7 @@ export const DATA_MUTANTS = [
     unit: 'openUnderLock',
     find: 'await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);',
     replace: '',
-    tests: [
-      ['test/quick/invariants/backup-snapshots.spec.ts', 'begins when no commit of several of them is under way'],
-    ],
+    tests: [['test/quick/invariants/backup-snapshots.spec.ts', 'begins when no commit on several nodes']],
   },
   {
     name: 'faulty backup named as verified',

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { AuditLog } from '../../../src/domain/auth/audit/index.js';
 import { AccountDeletion, Invitations } from '../../../src/domain/accounts/index.js';
-import { Administrators, EmailChange, PasswordRecovery, UserSessions } from '../../../src/domain/auth/index.js';
+import {
+  Administrators,
+  EmailChange,
+  PasswordRecovery,
+  UserSessions,
+} from '../../../src/domain/auth/index.js';
 import { MailLinks } from '../../../src/domain/auth/mail-links.js';
 import { BASE_URL, eventually, startService, type TestService } from '../../kit/index.js';
 import { TestAuthenticator } from '../../kit/authenticator.js';
@@ -31,12 +36,12 @@ afterAll(async () => {
   await smtp.goAway();
 });
 beforeEach(async () => {
-  await service.database.query('DELETE FROM mail_queue'); // what is gathered is due in ten minutes
+  await service.database.query('DELETE FROM mail_queue'); // batched mails are due in ten minutes
   smtp.received.length = 0;
 });
 
 let hosts = 0;
-/** The address of a client that nobody has seen. */
+/** An IP address not used before. */
 const newAddress = (): string => `198.51.${100 + Math.floor(++hosts / 250)}.${(hosts % 250) + 1}`;
 
 interface From {
@@ -93,7 +98,7 @@ async function signInByPasskey(
   return post('auth/passkey/verify-authentication', { response }, { ip }).set('Cookie', cookie);
 }
 
-/** The token of the newest link to an address. */
+/** The token in the newest mail to an address. */
 const linkTo = (email: string, subject: string): Promise<string> =>
   eventually(() => {
     const mail = smtp.to(email).filter(({ headers }) => headers.subject === subject);
@@ -113,8 +118,8 @@ async function signInAtProvider(name: string, ip = newAddress()): Promise<void> 
   await supertest(service.url).get(back).set({ Cookie: browser.cookie, 'X-Forwarded-For': ip }).expect(303);
 }
 
-describe('somebody who made an account with an address of another person', () => {
-  it('cannot move it away by a link, once its owner has come through the provider', async () => {
+describe('a stranger who signed up with another person’s address', () => {
+  it('cannot change the address by a link once its owner has signed in through the provider', async () => {
     const stranger = await signUp('ann');
     await service.app.get(EmailChange).request(stranger.id, 'stranger-of-ann@example.org', newAddress());
     const link = await linkTo('stranger-of-ann@example.org', 'Confirm your new email address');
@@ -122,7 +127,7 @@ describe('somebody who made an account with an address of another person', () =>
     expect(await confirmChange(link)).toBe('INVALID_TOKEN');
   });
 
-  it('loses its second factor, passkeys and tokens once its owner has chosen a password by a link', async () => {
+  it('loses second factor, passkeys and tokens once the owner resets the password', async () => {
     const stranger = await signUp('bob');
     const authenticator = await addPasskey(stranger.session);
     await turnOnFactor(service, stranger.session);
@@ -147,11 +152,11 @@ describe('somebody who made an account with an address of another person', () =>
   });
 });
 
-describe('a link to another address', () => {
+describe('a pending change of the email address', () => {
   it.each<[string, (id: string, session: string) => Promise<unknown>]>([
     ['on the page', (id) => service.app.get(UserSessions).endAllBut(id, null, { actor: 'user' })],
     ['over the API', (_, session) => post('auth/revoke-other-sessions', {}, { session }).expect(200)],
-  ])('that a thief has sent ends with the other sign-ins, %s', async (how, end) => {
+  ])('is cancelled when the user ends the other sessions %s', async (how, end) => {
     const name = `lea-${how.length}`;
     const { id, email, session } = await signUp(name);
     await service.app.get(EmailChange).request(id, `thief-of-${name}@example.org`, newAddress());
@@ -162,7 +167,7 @@ describe('a link to another address', () => {
   });
 });
 
-it('a link is not made for a mail that was forgotten meanwhile', async () => {
+it('no link is issued for a mail that is no longer queued', async () => {
   const { id, email } = await signUp('pat');
   const mail = {
     id: randomUUID(),
@@ -179,15 +184,15 @@ it('a link is not made for a mail that was forgotten meanwhile', async () => {
   expect(await service.app.get(MailLinks).issue(queued, 'change-email', target, page)).toBeUndefined();
 });
 
-it('ending sign-ins that are not there leaves nothing in the audit log', async () => {
+it('ending other sessions when there are none records no audit event', async () => {
   const { id, session } = await signUp('quinn');
   for (let at = 0; at < 3; at++) await post('auth/revoke-other-sessions', {}, { session }).expect(200);
   const events = `SELECT FROM audit_events WHERE user_id = $1 AND action = 'sessions.ended'`;
   expect(await service.database.query(events, [id])).toEqual([]);
 });
 
-describe('mails that somebody has sent to another person', () => {
-  it('of sign-ups with a taken address are as few as of other requests', async () => {
+describe('mails that a stranger can trigger to an address', () => {
+  it('are at most five for repeated sign-ups with a taken address', async () => {
     const { email } = await signUp('cid');
     const strict = await startService({ beside: service, env: { ...env, EMAIL_VERIFICATION: 'required' } });
     const body = { email, name: 'cid', password: PASSWORD };
@@ -201,7 +206,7 @@ describe('mails that somebody has sent to another person', () => {
     expect(taken.length).toBeLessThanOrEqual(5);
   });
 
-  it('of accounts that are made and deleted in turn are few', async () => {
+  it('are at most five for an account that is created and deleted repeatedly', async () => {
     for (let at = 0; at < 8; at++) {
       const { email, session } = await signUp('max');
       const jwt = await jwtOf(session);
@@ -215,7 +220,7 @@ describe('mails that somebody has sent to another person', () => {
     expect(smtp.to('max@example.org').length).toBeLessThanOrEqual(5);
   });
 
-  it('of an account with an address that is not confirmed are few', async () => {
+  it('are five of six notices for an account with an unconfirmed address', async () => {
     const { email } = await signUp('dan');
     const [{ id: userId } = { id: '' }] = await service.database.query<{ id: string }>(
       'SELECT id FROM users WHERE email = $1',
@@ -240,15 +245,15 @@ describe('mails that somebody has sent to another person', () => {
 const notices = (email: string): unknown[] =>
   smtp.to(email).filter(({ headers }) => /^New sign-in/.test(headers.subject!));
 
-describe('a sign-in from a network not seen before is told', () => {
-  it('with a passkey', async () => {
+describe('a sign-in from a network not seen before', () => {
+  it('with a passkey sends a notice', async () => {
     const { email, session } = await signUp('eve');
     const authenticator = await addPasskey(session);
     expect((await signInByPasskey(authenticator, '203.0.113.77')).status).toBe(200);
     await eventually(() => expect(notices(email)).toHaveLength(1));
   });
 
-  it('through the provider', async () => {
+  it('through the provider sends a notice', async () => {
     await signInAtProvider('fay', '203.0.113.78');
     await signInAtProvider('fay', '203.0.113.79');
     await eventually(() => expect(notices('fay@example.org')).toHaveLength(1));
@@ -267,7 +272,7 @@ describe('the password of an administrator', () => {
     return browser;
   }
 
-  it('does not open the admin page beside a passkey; the passkey does', async () => {
+  it('does not open the admin page for an account with a passkey; the passkey does', async () => {
     const { id, email, session } = await signUp('joe');
     await promote(id);
     const authenticator = await addPasskey(session);
@@ -279,7 +284,7 @@ describe('the password of an administrator', () => {
     expect(await admin({ Cookie: cookie })).toBe(200);
   });
 
-  it('does not open the admin page in a sign-in that is older than the factor', async () => {
+  it('does not open the admin page in a session older than the second factor', async () => {
     const { id, email, session } = await signUp('kim');
     await promote(id);
     const thief = await signInByPassword(email);
@@ -297,8 +302,8 @@ describe('the password of an administrator', () => {
 const factorsOf = (id: string): Promise<unknown[]> =>
   service.database.query('SELECT FROM auth_two_factors WHERE verified AND user_id = $1', [id]);
 
-describe('a set-up of the second factor that was not finished', () => {
-  it('is not finished by a session that is not recent', async () => {
+describe('an unfinished setup of the second factor', () => {
+  it('cannot be completed by a session that is not recent', async () => {
     const { id, session } = await signUp('hal');
     const { body } = await post('auth/two-factor/enable', {}, { session }).expect(200);
     service.clock.advance(16 * 60_000);
@@ -307,7 +312,7 @@ describe('a set-up of the second factor that was not finished', () => {
     expect(await factorsOf(id)).toEqual([]);
   });
 
-  it('confirms nothing on the pages', async () => {
+  it('cannot confirm an account deletion on the pages', async () => {
     const { id, email } = await signUp('ida');
     const browser = new Visitor(service.url);
     await browser.submit(await browser.get('/account'), 'Sign in', { email, password: PASSWORD });
@@ -323,8 +328,8 @@ describe('a set-up of the second factor that was not finished', () => {
   });
 });
 
-describe('what nobody needs', () => {
-  it('a new name of a passkey is as short as any name', async () => {
+describe('unnecessary attack surface', () => {
+  it('a passkey name of 256 characters or with control characters is refused', async () => {
     const { id, session } = await signUp('ned');
     await addPasskey(session);
     const [passkey] = await service.database.query('SELECT id FROM auth_passkeys WHERE user_id = $1', [id]);
@@ -333,7 +338,7 @@ describe('what nobody needs', () => {
     await post('auth/passkey/update-passkey', { id: passkey!.id, name: 'Mine' }, { session }).expect(200);
   });
 
-  it('a forgotten password, where passwords are switched off', async () => {
+  it('the pages for a forgotten password are 404 where passwords are switched off', async () => {
     const only = await startService({ beside: service, env: { ...env, OIDC_ONLY: 'true' } });
     try {
       const browser = new Visitor(only.url);
@@ -346,7 +351,7 @@ describe('what nobody needs', () => {
     }
   });
 
-  it('an invitation of an account that is deleted', async () => {
+  it('an invitation is void once its account is deleted', async () => {
     const { link } = await service.app.get(Invitations).invite('Oda@example.org', { actor: 'operator' });
     const { id, email } = await signUp('oda');
     await service.app.get(AccountDeletion).delete(id, email, { actor: 'user' });
@@ -355,8 +360,8 @@ describe('what nobody needs', () => {
   });
 });
 
-describe('a sign-in after a long time without any', () => {
-  it('is told, although no network is known any more', async () => {
+describe('a sign-in after 91 days without one', () => {
+  it('sends a notice although no network is known any more', async () => {
     const { email } = await signUp('gil');
     service.clock.advance(91 * DAY_MS);
     await post('auth/sign-in/email', { email, password: PASSWORD }, { ip: '203.0.113.80' }).expect(200);

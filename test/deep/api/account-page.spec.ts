@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Somebody signed in at the account page, and the same person at the API. */
+/** A user signed in on the account page, and the same user at the API. */
 async function signedIn(
   name: string,
   url = service.url,
@@ -80,20 +80,20 @@ describe('GET /account', () => {
     ['past_due', 'A payment is overdue'],
     ['cancelled', 'Cancelled, ends 1 Jan 2099'],
     ['expired', 'The subscription has ended'],
-  ] as const)('says of a subscription that is %s: %s', async (status, words) => {
+  ] as const)('describes a subscription that is %s as "%s"', async (status, words) => {
     const { browser, user } = await signedIn(`subscriber-${status}`);
     await service.app.get(Subscriptions).grant(user.id, status, new Date('2099-01-01T12:00:00Z'));
     expect(textOf((await account(browser)).text)).toContain(words);
   });
 
-  it('holds no secret: no session token, no hash', async () => {
+  it('contains no session token', async () => {
     const { browser, user } = await signedIn('secretive');
     const { text } = await account(browser);
     const sessions = await service.database.query<{ token: string }>(
       'SELECT token FROM auth_sessions WHERE user_id = $1',
       [user.id],
     );
-    expect(sessions.length).toBe(3); // one of dev-login
+    expect(sessions.length).toBe(3); // sign-up, the page and dev-login
     for (const { token } of sessions) expect(text).not.toContain(token);
   });
 });
@@ -118,8 +118,8 @@ describe('POST /account', () => {
   });
 });
 
-describe('addresses that forms leave in the address bar', () => {
-  it.each(['tokens', 'billing'])('GET /account/%s leads to the account', async (path) => {
+describe('form addresses left in the address bar', () => {
+  it.each(['tokens', 'billing'])('GET /account/%s redirects to the account page', async (path) => {
     const answer = await new Visitor(service.url).get(`/account/${path}`);
     expect(answer.status).toBe(303);
     expect(answer.headers.location).toBe('/account');
@@ -175,7 +175,7 @@ describe('sessions', () => {
     expect(textOf((await account(browser)).text)).toContain(email);
   });
 
-  it('are listed with this browser and the newest ones first, however many there are', async () => {
+  it('are listed up to 100, this browser first and then the newest', async () => {
     const { browser, user } = await signedIn('haunted');
     await service.database.query(
       `INSERT INTO auth_sessions (user_id, token, user_agent, expires_at, created_at, updated_at)
@@ -199,7 +199,7 @@ describe('sessions', () => {
     expect((await browser.post('/account/sessions/end', fields)).status).toBe(303);
   });
 
-  it('are 404 and stay when they belong to another user', async () => {
+  it('cannot be ended by another user, who gets 404', async () => {
     const { browser } = await signedIn('intruder');
     const { user: victim } = await signedIn('victim');
     const [session] = await service.database.query<{ id: string }>(
@@ -216,7 +216,7 @@ describe('sessions', () => {
     ).toHaveLength(1);
   });
 
-  it('end with signing out, and the browser forgets', async () => {
+  it('end on sign-out, which also clears the session cookie', async () => {
     const { browser, user } = await signedIn('leaver');
     const before = await service.database.query('SELECT FROM auth_sessions WHERE user_id = $1', [user.id]);
     const answer = await browser.submit(await account(browser), 'Sign out');
@@ -288,7 +288,7 @@ describe('access tokens', () => {
     ['an unknown scope', { scopes: 'admin' }, 'Choose at least one permission'],
     ['no field for the workspace', { workspace: undefined }, 'Choose a workspace, or all of them'],
     ['an expiry that is not offered', { expiry: '100000' }, 'Choose when the token expires'],
-  ])('are not created with %s: the form again, with what is wrong', async (what, wrong, words) => {
+  ])('are not created with %s: the form returns with a message', async (what, wrong, words) => {
     const { browser, user } = await signedIn(`no-mint-${what.replaceAll(' ', '-')}`);
     const filledIn = { name: 'Robot', scopes: 'full', workspace: '', expiry: 'never', ...wrong };
     const answer = await browser.submit(await account(browser), 'New token', filledIn);
@@ -297,7 +297,7 @@ describe('access tokens', () => {
     expect((await user.get('/api/v1/auth/tokens').expect(200)).body.tokens).toEqual([]);
   });
 
-  it('are shown in the form again as entered, including the expiry', async () => {
+  it('keep the chosen expiry when the form returns with an error', async () => {
     const { browser } = await signedIn('chooser');
     const filledIn = { name: '', scopes: 'full', workspace: '', expiry: 'never' };
     const answer = await browser.submit(await account(browser), 'New token', filledIn);
@@ -305,7 +305,7 @@ describe('access tokens', () => {
     expect(answer.text).not.toMatch(/<option value="90" selected/);
   });
 
-  it('have a scope once, however often it is chosen', async () => {
+  it('have each scope once, even if the form sends it twice', async () => {
     const { browser, user } = await signedIn('repeater');
     const { csrf_token } = formOf(await account(browser), 'New token').values;
     const scopes = ['assets:read', 'documents:read', 'assets:read'].map(
@@ -348,7 +348,7 @@ describe('forms of the account page', () => {
     );
 
   it.each(PATHS)(
-    'POST /account/%s is 403 without its token or from another site, and changes nothing',
+    'POST /account/%s is 403 without its CSRF token or from another site, and changes nothing',
     async (path) => {
       const { browser, user } = await signedIn(`guarded-${path.replace('/', '-')}`);
       const { values } = formOf(await account(browser), 'New token');
@@ -366,7 +366,7 @@ describe('forms of the account page', () => {
     },
   );
 
-  it.each(PATHS)('POST /account/%s leads a visitor without a session to the sign-in form', async (path) => {
+  it.each(PATHS)('POST /account/%s sends a visitor without a session to the sign-in form', async (path) => {
     const browser = new Visitor(service.url);
     const { csrf_token } = formOf(await account(browser), 'Sign in').values;
     const answer = await browser.post(`/account/${path}`, [['csrf_token', csrf_token!]]);
@@ -404,7 +404,7 @@ describe('billing', () => {
     expect((await browser.post('/account/billing', [['csrf_token', csrf_token!]])).status).toBe(503);
   });
 
-  it('leads to where a subscription is bought, then to where it is managed, by a link', async () => {
+  it('links to the checkout the first time and to the billing portal after that', async () => {
     const provider = await startProvider();
     const env = {
       STRIPE_SECRET_KEY: 'sk_test_key',
@@ -450,7 +450,7 @@ describe('the password on the account page', () => {
   const me = (token: string): supertest.Test =>
     supertest(service.url).get('/api/v1/auth/me').set('Authorization', `Bearer ${token}`);
 
-  it('is changed with the current password; this browser stays signed in with a new secret, all others are signed out', async () => {
+  it('is changed with the current one; this browser gets a new session, all others end', async () => {
     const { browser, user, email } = await signedIn('changes-password');
     const stolen = new Visitor(service.url);
     for (const [name = '', value = ''] of browser.cookie.split('; ').map((one) => one.split(/=(.*)/s)))
@@ -476,7 +476,7 @@ describe('the password on the account page', () => {
     await me(minted.token).expect(401);
   });
 
-  it('is not changed by wrong input: the form returns with a message and without what was entered', async () => {
+  it('is not changed by wrong input: the form returns with a message and empty fields', async () => {
     const { browser, email } = await signedIn('slips');
     for (const [current, next, field, sentence] of [
       ['not the password', NEW_PASSWORD, 'current-password', 'This is not your current password.'],

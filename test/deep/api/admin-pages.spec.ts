@@ -48,7 +48,7 @@ const FIELDS = [
   ['email', 'invited@example.org'],
 ] as const;
 
-/** What an answer says, apart from its time and its request. */
+/** A response without its date and request id. */
 function said({ status, headers, text }: supertest.Response): object {
   const { 'x-request-id': id, ...others } = headers as Record<string, string>;
   return { status, headers: { ...others, date: '' }, text: id ? text.replaceAll(id, 'ID') : text };
@@ -68,7 +68,7 @@ const state = (): Promise<object[]> =>
 describe('the account page', () => {
   const said = async ({ browser }: Person): Promise<string> => (await browser.get('/account')).text;
 
-  it('leads administrators to the admin page, and first to the second factor that it needs', async () => {
+  it('links administrators to the admin page once they have signed in with a second factor', async () => {
     const person = await personAt(first, 'on-the-way');
     expect(await said(person)).not.toContain('administrator of this service');
     await giveFactor(first, person);
@@ -84,7 +84,7 @@ describe('the account page', () => {
   });
 });
 
-describe('/admin for everybody but administrators', () => {
+describe('/admin for anyone but administrators', () => {
   const CALLERS: readonly (readonly [string, () => Promise<Visitor>])[] = [
     ['a stranger', () => Promise.resolve(new Visitor(second.url))],
     ['a user', async () => (await personAt(second, 'plain')).browser],
@@ -145,7 +145,7 @@ describe('/admin for everybody but administrators', () => {
     ],
   ];
 
-  it.each(CALLERS)('is an unknown address: %s', async (_, callerOf) => {
+  it.each(CALLERS)('answers like an unknown address: %s', async (_, callerOf) => {
     const caller = await callerOf();
     const before = await state();
     const unknown = said(await caller.get('/nothing-is-here'));
@@ -157,7 +157,7 @@ describe('/admin for everybody but administrators', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('is an unknown address for browsers, which get it as a page', async () => {
+  it('answers browsers with the page for unknown addresses', async () => {
     const caller = await personAt(second, 'browsing');
     const asPage = { Accept: 'text/html', Cookie: caller.browser.cookie };
     const pageAt = async (path: string): Promise<object> => {
@@ -185,7 +185,7 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
     ),
   );
 
-  it.each(PAGES)('shows nothing of %s before the password', async (path) => {
+  it.each(PAGES)('shows %s only after the password is confirmed', async (path) => {
     const asked = await stale.browser.get(at(path));
     expect(asked.status).toBe(403);
     expect(textOf(asked.text)).toContain('Confirm that it is you');
@@ -202,7 +202,7 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
   });
 
   it.each(['https://evil.example', '//evil.example', '/\\evil.example', '/administrators', '/admin\n', ''])(
-    'continues on this page only: %j',
+    'redirects only within /admin: %j',
     async (next) => {
       const asked = await stale.browser.get('/admin');
       const answer = await stale.browser.submit(asked, 'Confirm that it is you', {
@@ -214,7 +214,7 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
   );
 
   it.each(FORMS.filter((path) => path !== '/admin/confirm'))(
-    'does nothing at %s without it',
+    'changes nothing at %s without the password',
     async (path) => {
       const { values } = formOf(await stale.browser.get('/admin'), 'Confirm that it is you');
       const before = await state();
@@ -234,7 +234,7 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
     },
   );
 
-  it('does what was asked for once the password is entered', async () => {
+  it('carries out the submitted action once the password is entered', async () => {
     const person = await personAt(first, 'asked-for');
     const { values } = formOf(await stale.browser.get('/admin'), 'Confirm that it is you');
     const fields = [['csrf_token', values.csrf_token!]] as const;
@@ -246,8 +246,8 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
   });
 });
 
-describe('/admin with a form that is not its own', () => {
-  it.each(FORMS)('does nothing at %s', async (path) => {
+describe('/admin with a forged form', () => {
+  it.each(FORMS)('is 403 and changes nothing at %s', async (path) => {
     const administrator = await administratorAt(first, `forms-${FORMS.indexOf(path)}`);
     const other = await administratorAt(first, `others-${FORMS.indexOf(path)}`);
     const foreign = formOf(await other.browser.get('/admin/invitations'), 'Invite').values.csrf_token!;
@@ -302,7 +302,7 @@ describe('/admin for an administrator', () => {
     }
   });
 
-  it('works while the service is read-only, but removes and creates no account', async () => {
+  it('works while the service is read-only, but deletes and invites no account', async () => {
     const administrator = await administratorAt(first, 'maintainer');
     const person = await personAt(first, 'maintained');
     const { browser } = administrator;

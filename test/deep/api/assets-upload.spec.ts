@@ -17,7 +17,7 @@ const MAX = 25 * MIB + 61;
 let service: TestService;
 let assets: TestAssets;
 beforeAll(async () => {
-  // Small ones in the store as well, so that a refusal has something to leave behind.
+  // Small assets go to the store too, so that a refused upload could leave an object behind.
   service = await startService({ env: { INLINE_BLOB_BYTES: '100' } });
   assets = TestAssets.of(await (await service.user('alice')).workspace());
 });
@@ -49,14 +49,14 @@ const DATA = base64(300);
 
 describe('the token of an upload', () => {
   it.each([undefined, null, 5, '', 'a b', 'YQ==', 'a+b', 'a/b', 'é', 'a\n', ['YQ'], { a: 1 }])(
-    'is 400 as %j, whether it stands before the data or behind',
+    'is 400 when it is %j, before or after the data',
     async (encryptedFilename) => {
       await expectRefused(400, () => post(JSON.stringify({ encryptedFilename, data: DATA })));
       await expectRefused(400, () => post(JSON.stringify({ data: DATA, encryptedFilename })));
     },
   );
 
-  it('is 400 when it is the name of a route', async () => {
+  it('is 400 when a GET route has that name', async () => {
     const { paths } = (await assets.user.get('/openapi.json').expect(200)).body;
     const routes = Object.keys(paths).flatMap((path) => /^\/api\/assets\/([^{]+)$/.exec(path)?.[1] ?? []);
     expect(routes).toEqual(expect.arrayContaining(['list', 'usage', 'batch-delete', 'import']));
@@ -76,7 +76,7 @@ describe('the token of an upload', () => {
     }
   });
 
-  it('is refused when malformed while the data is still coming', async () => {
+  it('is 400 when it or the Idempotency-Key is malformed, with 10 MiB of data', async () => {
     await expectRefused(400, () => assets.create('not a token', envelope(10 * MIB)));
     await expectRefused(400, () => assets.create('YQ', envelope(10 * MIB), 'not a key'));
   });
@@ -103,7 +103,7 @@ describe('the data of an upload', () => {
     ['without its padding', Buffer.alloc(91).toString('base64').replace(/=+$/, '')],
     ['with too much padding', `${Buffer.alloc(90).toString('base64')}====`],
     ['with padding inside', `AA==${DATA}`],
-    ['with bits behind its last byte', `${'A'.repeat(120)}AB==`],
+    ['with stray bits after its last byte', `${'A'.repeat(120)}AB==`],
     ['with a space', `${DATA.slice(0, 100)} ${DATA.slice(100)}`],
     ['with a line break', `${DATA.slice(0, 100)}\n${DATA.slice(100)}`],
     ['with a line break at its end', `${DATA}\n`],
@@ -118,14 +118,14 @@ describe('the data of an upload', () => {
     await expectRefused(400, () => post(JSON.stringify({ data, encryptedFilename: 'YQ' })));
   });
 
-  it('may be escaped as JSON allows', async () => {
+  it('may contain JSON escapes', async () => {
     const token = assetToken();
     const data = SLASHES.replaceAll('/', '\\/').replace('\\/', '\\u002f');
     await post(`{"encryptedFilename":"${token}","data":"${data}"}`).expect(201);
     expect((await assets.get(token)).text).toBe(SLASHES);
   });
 
-  it('has 25 MiB and 61 bytes at most', async () => {
+  it('has at most 25 MiB and 61 bytes', async () => {
     const token = assetToken();
     const bytes = envelope(MAX);
     await assets.create(token, bytes).expect(201);
@@ -142,13 +142,13 @@ describe('the JSON around it', () => {
     ['no JSON', 'nonsense'],
     ['a list', `[{"encryptedFilename":"YQ","data":"${DATA}"}]`],
     ['a text', `"${DATA}"`],
-    ['cut off in the data', `{"encryptedFilename":"YQ","data":"${DATA}`],
-    ['cut off behind the data', `{"encryptedFilename":"YQ","data":"${DATA}"`],
-    ['something behind its end', `{"encryptedFilename":"YQ","data":"${DATA}"}{}`],
-    ['a comma too many', `{"encryptedFilename":"YQ","data":"${DATA}",}`],
+    ['an end within the data', `{"encryptedFilename":"YQ","data":"${DATA}`],
+    ['an end right after the data', `{"encryptedFilename":"YQ","data":"${DATA}"`],
+    ['text after its end', `{"encryptedFilename":"YQ","data":"${DATA}"}{}`],
+    ['a trailing comma', `{"encryptedFilename":"YQ","data":"${DATA}",}`],
     ['the data twice', `{"encryptedFilename":"YQ","data":"${DATA}","data":"${DATA}"}`],
     ['the token twice', `{"encryptedFilename":"YQ","data":"${DATA}","encryptedFilename":"Yg"}`],
-    ['a key that reaches for prototypes', `{"encryptedFilename":"YQ","data":"${DATA}","__proto__":{}}`],
+    ['a member __proto__', `{"encryptedFilename":"YQ","data":"${DATA}","__proto__":{}}`],
     ['the data one level down', `{"encryptedFilename":"YQ","upload":{"data":"${DATA}"}}`],
     [
       'nesting deeper than 32',
@@ -158,7 +158,7 @@ describe('the JSON around it', () => {
     await expectRefused(400, () => post(body));
   });
 
-  it('may have members that the route does not offer, in any order', async () => {
+  it('may have unknown members, in any order', async () => {
     const [token, data] = [assetToken(), base64(500)];
     const body = {
       mime: 'image/png',
@@ -171,18 +171,18 @@ describe('the JSON around it', () => {
     expect((await assets.get(token)).text).toBe(data);
   });
 
-  it('is 413 with more than 64 KiB beside the data', async () => {
+  it('is 413 with more than 64 KiB besides the data', async () => {
     const body = { encryptedFilename: 'YQ', data: DATA, extra: 'x'.repeat(64 * 1024) };
     await expectRefused(413, () => post(JSON.stringify(body)));
   });
 
-  it('is 413 beyond what the largest envelope needs, before it is read', async () => {
+  it('is 413 before it is read when its length exceeds the largest envelope', async () => {
     await expectRefused(413, () => post(Buffer.alloc(36_100_000, 0x20)));
     const socket = startUpload(36_100_000, '');
     expect(answerOf(await received(socket)).status).toBe(413);
   });
 
-  it('is 415 in a content encoding', async () => {
+  it('is 415 with a content encoding', async () => {
     await expectRefused(415, () => assets.create('YQ').set('Content-Encoding', 'gzip'));
   });
 });
@@ -196,7 +196,7 @@ describe('an upload under way', () => {
   const staged = async (): Promise<number> =>
     (await service.database.query(`SELECT id FROM blobs WHERE state = 'staged'`)).length;
 
-  it('delays nobody, and leaves nothing when its client goes away', async () => {
+  it('delays no other upload, and leaves no blob when its client disconnects', async () => {
     const before = (await footprint(service, assets.workspaceId)).onDisk.length;
     const slow = Array.from({ length: 12 }, half);
     await eventually(async () => expect(await staged()).toBe(12));
@@ -206,11 +206,11 @@ describe('an upload under way', () => {
     expect((await footprint(service, assets.workspaceId)).onDisk).toHaveLength(before + 1);
   });
 
-  it('is 503 and creates nothing when the sweeper has taken its bytes', async () => {
+  it('is 503 and creates nothing when the sweeper has deleted its bytes', async () => {
     const quota = service.app.get(StorageQuota);
     const allowance = quota.allowance.bind(quota);
     quota.allowance = async (userId) => {
-      quota.allowance = allowance; // asked between the bytes and the rows
+      quota.allowance = allowance; // called after the bytes and before the rows are written
       const later = new Date(service.clock.now().getTime() + 61 * 60_000);
       await service.app.get(BlobSweeper).sweep(later);
       return allowance(userId);
@@ -218,7 +218,7 @@ describe('an upload under way', () => {
     await expectRefused(503, () => assets.create(assetToken(), envelope(2000)));
   });
 
-  it('is left to the sweeper when the database has not heard of it: no client waits for the database a second time', async () => {
+  it('is left to the sweeper while the database is down: its client does not wait twice', async () => {
     const lost = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const transaction = jest.spyOn(service.app.get(Database), 'transaction').mockRejectedValueOnce(lost);
     const discard = jest.spyOn(service.app.get(Blobs), 'discard');
@@ -231,7 +231,7 @@ describe('an upload under way', () => {
     await service.app.get(BlobSweeper).sweep(new Date(service.clock.now().getTime() + 61 * 60_000));
   });
 
-  it('leaves its object for half an hour when it dies between its bytes and its rows, and sweeps remove it within the hour', async () => {
+  it('that dies before its rows are written leaves an object that is swept after 30 minutes', async () => {
     const blobs = service.app.get(Blobs);
     const discard = blobs.discard.bind(blobs);
     blobs.discard = (): Promise<void> => {
@@ -267,7 +267,7 @@ describe('an upload under way', () => {
   });
 });
 
-/** The head of an upload and the first bytes of its body, on a connection of its own. */
+/** Sends the head of an upload and the first bytes of its body on a new connection. */
 function startUpload(length: number, start: string): Socket {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);

@@ -8,10 +8,10 @@ import { startService, type TestService, type TestUser } from '../../kit/index.j
 interface Route {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   readonly path: string;
-  /** Any of these opens it. */
+  /** Any one of these suffices. */
   readonly scopes: readonly Scope[];
   readonly needsSession: boolean;
-  /** Its answer to a request that is not refused and changes nothing. */
+  /** Status of a permitted request that changes nothing. */
   readonly status: number;
 }
 
@@ -70,7 +70,7 @@ const BEARERS: readonly Bearer[] = [
 const SESSIONS = ['none', 'good', 'of another workspace', 'ended', 'of an expired token'] as const;
 type Session = (typeof SESSIONS)[number];
 
-/** The order of checks: bearer, scope, subscription, ownership, key session, validation, the operation's own. */
+/** Order of checks: bearer, scope, subscription, ownership, key session, validation, operation. */
 function expected(route: Route, bearer: Bearer, session: Session): number {
   const { of, scopes, bound, isExpired } = bearer;
   if (isExpired) return 401;
@@ -165,7 +165,7 @@ describe(`the key-session matrix: ${ROUTES.length} routes by ${BEARERS.length} b
   });
 });
 
-describe('delete /key-sessions/current', () => {
+describe('DELETE /key-sessions/current', () => {
   const path = '/key-sessions/current';
   const route: Route = { method: 'delete', path, scopes: EITHER, needsSession: true, status: 200 };
 
@@ -183,7 +183,7 @@ describe('delete /key-sessions/current', () => {
 });
 
 describe('GET metadata', () => {
-  /** `assets:read` by name needs no subscription; everything else does. Nobody needs a key session. */
+  /** `assets:read` by name needs no subscription; everything else does. No caller needs a key session. */
   function wanted({ of, scopes, bound, isExpired }: Bearer): number {
     if (isExpired) return 401;
     const opens = ['full', 'documents:read', 'assets:read'];

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A vault without slots; with a password it is one of before, without one the master key is random. */
+/** A vault without slots: with a password as before key slots, without one with a random master key. */
 const newVault = async (password?: string, owner = alice): Promise<TestVault> =>
   TestVault.setUp(await owner.workspace(), password);
 
@@ -65,7 +65,7 @@ async function removeSlot({ workspace, masterKey }: TestVault, slotId: string): 
     .expect(200);
 }
 
-/** Stores parameters that the module makes no slot with: clients of earlier versions of the service could. */
+/** Stores a slot with parameters that the module refuses; clients of earlier versions could. */
 async function addForeign({ workspace }: TestVault, kdf: Record<string, unknown>): Promise<void> {
   const wrappedKey = randomBytes(93).toString('base64');
   await storeUncheckedSlot(service.database, workspace.id, { kdf, wrappedKey });
@@ -81,10 +81,10 @@ async function attempt(vault: TestVault, credential: object): Promise<number> {
 const errorOf = async (vault: TestVault, credential: object, status: number): Promise<string> =>
   (await vault.openSession(credential).expect(status)).body.error;
 
-/** Connections to PostgreSQL derive too. */
+/** Tells derivations for vaults from those of connections to PostgreSQL. */
 const OF_A_VAULT = /derivePasswordKek|deriveMasterKey/;
 
-/** Derivations from passwords of vaults in this process: how many have begun, and how many ran at once at most. */
+/** Counts derivations from passwords of vaults in this process: in total, and at most at once. */
 class Derivations {
   begun = 0;
   most = 0;
@@ -123,7 +123,7 @@ describe('a vault with password slots', () => {
     expect(await errorOf(vault, { password: 'of nobody' }, 403)).toBe('the password is wrong');
   });
 
-  it('does not open with a password whose slot is gone', async () => {
+  it('does not open with a password whose slot was removed', async () => {
     const vault = await newVault();
     const first = await addPassword(vault, 'the first password');
     await addPassword(vault, 'the second password');
@@ -149,14 +149,14 @@ describe('a vault with password slots', () => {
   });
 });
 
-describe('a vault of before', () => {
+describe('a vault from before key slots', () => {
   it('opens with its password while it has no slot', async () => {
     const vault = await newVault(OLD);
     expect(await attempt(vault, { password: OLD })).toBe(201);
     expect(await attempt(vault, { password: `${OLD}!` })).toBe(403);
   });
 
-  it('opens with the new password alone once that has a slot', async () => {
+  it('opens with the new password alone once it has a slot', async () => {
     const vault = await newVault(OLD);
     await addPassword(vault, PASSWORD);
     expect(await attempt(vault, { password: PASSWORD })).toBe(201);
@@ -185,7 +185,7 @@ describe('a vault with recovery keys', () => {
     recoveryKey = await addRecovery(vault);
   });
 
-  it('opens with each of them, as people type them, without a derivation', async () => {
+  it('opens with a recovery key in any notation people type, without a derivation', async () => {
     const counted = await new Derivations(KEY_DERIVATIONS).during(async () => {
       for (const typed of [
         recoveryKey,
@@ -197,7 +197,7 @@ describe('a vault with recovery keys', () => {
     expect(counted.begun).toBe(0);
   });
 
-  it('tells a typing error from the recovery key of another vault', async () => {
+  it('distinguishes a typing error from the recovery key of another vault', async () => {
     const typed = recoveryKey.slice(0, -1) + (recoveryKey.endsWith('Z') ? 'Y' : 'Z');
     expect(await errorOf(vault, { recoveryKey: typed }, 400)).toMatch(/^a character of the recovery key is/);
     expect(await errorOf(vault, { recoveryKey: recoveryKey.slice(1) }, 400)).toMatch(/; this one has 55$/);
@@ -205,7 +205,7 @@ describe('a vault with recovery keys', () => {
     expect(await errorOf(vault, { recoveryKey: other }, 403)).toBe('the recovery key is wrong');
   });
 
-  it('is 409 without one, and 400 for a body with two credentials or none', async () => {
+  it('refuses a body with two credentials or none with 400, and a vault without one is 409', async () => {
     const none = await newVault();
     expect(await errorOf(none, { recoveryKey }, 409)).toBe('the workspace has no recovery key');
     for (const body of [
@@ -226,10 +226,10 @@ describe('a vault with recovery keys', () => {
   });
 });
 
-describe('the cost of a request', () => {
+describe('the derivation budget of a request', () => {
   const REFUSED = /^the password opens none of the key slots that were tried; others have parameters/;
 
-  it('is nothing for parameters outside the bounds or the budget', async () => {
+  it('runs no derivation for parameters outside the bounds or the budget', async () => {
     const vault = await newVault();
     for (const kdf of [
       pbkdf2(599_999),
@@ -245,7 +245,7 @@ describe('the cost of a request', () => {
     expect(await attempt(vault, { key: vault.masterKey.toString('base64') })).toBe(201);
   });
 
-  it('does not keep a cheaper slot from opening', async () => {
+  it('does not keep a slot within it from opening beside others', async () => {
     const vault = await newVault();
     await addForeign(vault, { ...pbkdf2(10_000_000) });
     await addForeign(vault, { ...argon2id(8, 1) });
@@ -254,7 +254,7 @@ describe('the cost of a request', () => {
     expect(await errorOf(vault, { password: 'a guess' }, 409)).toMatch(REFUSED);
   });
 
-  it('ends at the budget, the cheapest slots first', async () => {
+  it('is spent on the cheapest slots first', async () => {
     const vault = await newVault();
     const costly = await makePasswordSlot(vault.newSlotPlace(), vault.masterKey, 'x', pbkdf2());
     for (const iterations of [5_900_000, 5_800_000, 600_000])
@@ -267,7 +267,7 @@ describe('the cost of a request', () => {
     expect(await attempt(vault, { password: PASSWORD })).toBe(201);
   });
 
-  it('allows four slots with the parameters of new ones', async () => {
+  it('covers four slots with the parameters of new ones', async () => {
     const vault = await newVault();
     for (let slot = 0; slot < 4; slot++) await addForeign(vault, { ...argon2id(65_536, 3) });
     const counted = await new Derivations(KEY_DERIVATIONS).during(async () => {
@@ -276,7 +276,7 @@ describe('the cost of a request', () => {
     expect(counted.begun).toBe(4);
   });
 
-  it('counts every try, right or wrong, towards ten a minute', async () => {
+  it('allows ten attempts a minute, not counting malformed keys', async () => {
     const limited = await startService({ beside: service, env: { RATE_LIMIT_PER_MINUTE: '1000' } });
     limited.clock.stopAt(limited.clock.now());
     const vault = await newVault();
@@ -285,18 +285,18 @@ describe('the cost of a request', () => {
     for (let tries = 0; tries < 10; tries++) {
       const wrong = { recoveryKey: formatRecoveryKey(randomBytes(32)) };
       await there.openSession(wrong).expect(403);
-      await there.openSession({ recoveryKey: recoveryKey.slice(1) }).expect(400); // nothing was tried
+      await there.openSession({ recoveryKey: recoveryKey.slice(1) }).expect(400); // not an attempt
     }
     await there.openSession({ recoveryKey }).expect(429);
     await limited.close();
   });
 });
 
-describe('many requests at once', () => {
+describe('concurrent requests for key sessions', () => {
   const USERS = 4;
   const EACH = 3;
 
-  /** One of each user. */
+  /** One vault per user. */
   const vaultsWith = (kdfOf: (user: number) => PasswordKdf): Promise<TestVault[]> =>
     Promise.all(
       Array.from({ length: USERS }, async (_, n) => {
@@ -307,7 +307,7 @@ describe('many requests at once', () => {
     );
   let owners = 0;
 
-  it('derive two at a time, one of a user, and one with Argon2id, while others are answered', async () => {
+  it('derive at most two keys at once, one with Argon2id, while other requests are answered', async () => {
     const vaults = await vaultsWith((n) => (n % 2 ? pbkdf2(1_200_000) : argon2id(32_768, 2)));
     const statuses: number[] = [];
     const flood = (): Promise<unknown> =>
@@ -342,14 +342,14 @@ describe('many requests at once', () => {
       const answers = await Promise.all(vaults.map((vault) => vault.openSession({ password: 'a guess' })));
       statuses.push(...answers.map(({ status }) => status));
     });
-    // On a slow machine the turn of the last ones does not come in time.
+    // On a slow machine the last ones are refused with 503 before it is their turn.
     for (const status of statuses) expect([403, 503]).toContain(status);
     expect(memory.begun).toBe(statuses.filter((status) => status === 403).length);
     expect(memory.begun).toBeGreaterThan(1);
     expect(memory.most).toBe(1);
   });
 
-  it('of users with costly slots do not keep a user with a cheap one waiting behind them all', async () => {
+  it('with costly slots do not make a user with a cheap slot wait for all of them', async () => {
     const mallory = await service.user('mallory');
     const costly = await Promise.all(
       Array.from({ length: 5 }, async () => {

@@ -41,7 +41,7 @@ async function results(q: string, limit?: number): Promise<Result[]> {
 }
 
 describe('GET search', () => {
-  it('is 503 while its index takes long to build, and answers when it is asked again', async () => {
+  it('is 503 while its index is being built, and answers a later request', async () => {
     await write({ 'note.md': 'a needle' });
     const files = await holdTable(service.database, 'files');
     const patience = service.app.get(Search);
@@ -61,11 +61,11 @@ describe('GET search', () => {
     }
     const walk = jest.spyOn(service.app.get(ChangeLogReader, { strict: false }), 'snapshot');
     expect(await vault.found('needle')).toEqual(['note.md']);
-    expect(walk).not.toHaveBeenCalled(); // it is the index that went on being made
+    expect(walk).not.toHaveBeenCalled(); // the first build went on
     walk.mockRestore();
   });
 
-  describe('told to ask again', () => {
+  describe('after a 503 for an unfinished index', () => {
     let other: TestVault;
     let keys: Map<string, Vault>;
     let goOn: () => void;
@@ -101,7 +101,7 @@ describe('GET search', () => {
         key.every((byte) => byte === 0),
       );
 
-    it('keeps the turn behind a slow index, and wipes the keys when both are built', async () => {
+    it('keeps its place behind a slow index, and wipes the keys when both are built', async () => {
       expect([isWiped(vault), isWiped(other)]).toEqual([false, false]);
       goOn();
       await eventually(() => expect([isWiped(vault), isWiped(other)]).toEqual([true, true]));
@@ -112,14 +112,14 @@ describe('GET search', () => {
       expect(walk).not.toHaveBeenCalled();
     });
 
-    it('leaves no keys behind when the session ends while it waits', async () => {
+    it('wipes the keys when the session ends while its build waits', async () => {
       await other.endSession();
       await eventually(() => expect(isWiped(other)).toBe(true));
       expect(isWiped(vault)).toBe(false);
     });
   });
 
-  it('finds the notes with all words, whatever their case and accents, and by their beginnings', async () => {
+  it('finds notes that contain all words as prefixes, ignoring case and accents', async () => {
     await write({
       'Reise/Zürich.md': 'Im Café an der Straße: Ärger mit dem ÖPNV.',
       'Reise/Bern.md': 'Kein Ärger in Bern.',
@@ -171,7 +171,7 @@ describe('GET search', () => {
     for (const [q, paths] of Object.entries(found)) expect([q, await vault.found(q)]).toEqual([q, paths]);
   });
 
-  it('ranks: a hit in the path first, then more hits, then shorter notes', async () => {
+  it('ranks a hit in the path first, then more hits, then shorter notes', async () => {
     const filler = 'lorem ipsum dolor sit amet '.repeat(20);
     await write({
       'once.md': `apple ${filler}`,
@@ -213,7 +213,7 @@ describe('GET search', () => {
     });
   });
 
-  it('takes 1 to 256 characters and a limit of 1 to 100, 20 when it is not a number', async () => {
+  it('accepts 1 to 256 characters and clamps the limit to 1 to 100, with 20 as the default', async () => {
     await vault.fill(
       service,
       Array.from({ length: 120 }, (_, i) => ({ path: `${i}.md`, content: 'same' })),
@@ -252,7 +252,7 @@ describe('GET search', () => {
 });
 
 describe('a search result', () => {
-  it('shows the workspace as it is now, whoever wrote', async () => {
+  it('reflects the current workspace, whichever client wrote', async () => {
     expect(await vault.found('fresh')).toEqual([]);
     await write({ 'a.md': 'fresh' });
     expect(await vault.found('fresh')).toEqual(['a.md']);
@@ -275,7 +275,7 @@ describe('a search result', () => {
     expect([await vault.found('shared'), await there.found('shared')]).toEqual([[], []]);
   });
 
-  it('is correct after a compacted or restored log', async () => {
+  it('is correct after a compaction of the log', async () => {
     await write({ 'a.md': 'word', 'b.md': 'word' });
     expect((await vault.found('word')).length).toBe(2);
     await vault.remove('b.md').expect(200);
@@ -297,7 +297,7 @@ describe('a search result', () => {
     expect(await results('huge')).toMatchObject([{ path: 'huge.md', snippet: '' }]);
   });
 
-  it('is correct during many searches and writes at once', async () => {
+  it('is correct after concurrent searches and writes', async () => {
     await write({ 'a.md': 'word 0' });
     const searches = Array.from({ length: 20 }, () => vault.found('word'));
     const writes = Array.from({ length: 10 }, (_, i) => vault.create(`${i}.md`, 'word'));
@@ -350,7 +350,7 @@ describe('an index', () => {
     await expectDropped();
   });
 
-  it('accepts nothing when the session ends while it is being filled', async () => {
+  it('is dropped when the session ends while it is being built', async () => {
     const content = `word ${'text '.repeat(300)}`;
     await vault.fill(
       service,
@@ -365,7 +365,7 @@ describe('an index', () => {
     expect(indexes(service).size).toBe(1);
   });
 
-  it('is filled once, however many searches wait for it', async () => {
+  it('is built once for concurrent searches', async () => {
     const another = await vault.withNewSession();
     const sync = service.app.get(ChangeLogReader, { strict: false });
     const snapshot = sync.snapshot.bind(sync);
@@ -385,7 +385,7 @@ describe('an index', () => {
     const one = indexes(service);
     const [budget, oldest] = [one.budget, vault];
     const others = [await vault.withNewSession(), await vault.withNewSession()];
-    Object.assign(one, { budget: 50_000 }); // an index takes some 18,000
+    Object.assign(one, { budget: 50_000 }); // an index takes about 18,000 bytes
     for (const other of others) expect(await other.found('word')).toEqual(['a.md']);
     expect([...heldBy(one)].map(({ sessionId }) => sessionId)).toEqual(await Promise.all(others.map(idOf)));
     expect(await oldest.found('word')).toEqual(['a.md']);
@@ -394,20 +394,20 @@ describe('an index', () => {
     for (const other of others) await other.endSession().expect(200);
   });
 
-  it('shares one bound with all that grow at the same time, and every answer is whole', async () => {
+  it('shares one budget with indexes that grow at the same time, and results are complete', async () => {
     const one = indexes(service);
     const { budget } = one;
     const unique = (from: number): string =>
       Array.from({ length: 40 }, (_, i) => (from + i).toString(36).padStart(4, '0')).join(' ');
     const others = await Promise.all(Array.from({ length: 6 }, () => vault.withNewSession()));
-    for (const other of others.slice(0, 3)) await other.found('word'); // these follow the log, the others are built
+    for (const other of others.slice(0, 3)) await other.found('word'); // follow the log; the rest are built
     const notes = Array.from({ length: 120 }, (_, i) => ({
       path: `${i}.md`,
       content: `word ${unique(i * 40)}`,
     }));
     await vault.fill(service, notes);
 
-    Object.assign(one, { budget: 2_000_000 }); // an index takes some 1,400,000
+    Object.assign(one, { budget: 2_000_000 }); // an index takes about 1,400,000 bytes
     const seen = new Set<SessionIndex>();
     let most = 0;
     const makeRoomFor = one.makeRoomFor.bind(one);
@@ -423,11 +423,11 @@ describe('an index', () => {
     Object.assign(one, { budget, makeRoomFor });
     expect(found.map(({ results }) => results.length)).toEqual(Array(6).fill(100));
     expect(most).toBeGreaterThan(1_000_000);
-    expect(most).toBeLessThanOrEqual(2_000_000 + others.length * 16 * 1024); // what an empty one is taken for
+    expect(most).toBeLessThanOrEqual(2_000_000 + others.length * 16 * 1024); // an empty one counts 16 KiB
     for (const other of others) await other.endSession().expect(200);
   });
 
-  it('holds only paths of notes beyond its room, and nothing of those far beyond', async () => {
+  it('holds only paths when the notes exceed its budget, and nothing when paths do too', async () => {
     const one = indexes(service);
     const { budget } = one;
     const foundWith = async (room: number): Promise<string[][]> => {
@@ -437,13 +437,13 @@ describe('an index', () => {
       await other.endSession().expect(200);
       return found;
     };
-    expect(await foundWith(17 * 1024)).toEqual([['a.md'], ['a.md']]); // one without notes takes 16 KiB
+    expect(await foundWith(17 * 1024)).toEqual([['a.md'], ['a.md']]); // an empty index takes 16 KiB
     expect(await foundWith(16 * 1024)).toEqual([[], ['a.md']]);
     expect(await foundWith(12 * 1024)).toEqual([[], []]);
     Object.assign(one, { budget });
   });
 
-  it('stays within its bounds whatever is in the notes', async () => {
+  it('exceeds its budget by at most a quarter and one note', async () => {
     const one = indexes(service);
     const { budget } = one;
     Object.assign(one, { budget: 300_000 });
@@ -457,7 +457,7 @@ describe('an index', () => {
     await other.found('word');
     const [{ bytes }] = [...heldBy(one)].map(({ notes }) => notes) as [SessionIndex['notes']];
     expect(bytes).toBeGreaterThan(300_000);
-    expect(bytes).toBeLessThan(1.25 * 300_000 + 100_000); // what one note takes
+    expect(bytes).toBeLessThan(1.25 * 300_000 + 100_000); // plus one note
     Object.assign(one, { budget });
     await other.endSession().expect(200);
   });

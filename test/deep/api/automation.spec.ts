@@ -26,7 +26,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Each test has a workspace of its own. */
 beforeEach(async () => {
   vault = await TestVault.setUp(await (await service.user('alice')).workspace());
 });
@@ -41,10 +40,7 @@ const headers = (): Record<string, string> => ({
 const sendText = (body: string): supertest.Test =>
   vault.request('post', '/notes').set('Content-Type', 'application/json').send(body);
 
-/**
- * Each request has looked at what is there, and waits to write, at the lock or behind who does, before the next is sent.
- * Of two, the first writes first.
- */
+/** Sends each request once the one before waits to write, so that they write in this order. */
 async function allAtTheLock(...requests: supertest.Test[]): Promise<supertest.Response[]> {
   const holder = new pg.Client(service.database.url);
   await holder.connect();
@@ -76,7 +72,7 @@ const expectError = async (request: supertest.Test, status: number, error?: RegE
 };
 
 describe('GET metadata', () => {
-  it('returns what turns the password into the key, and needs no key session', async () => {
+  it('returns the parameters of key derivation without a key session', async () => {
     const { body } = await vault.workspace.user.get(`${vault.path}/metadata`).expect(200);
     const { encryption_salt } = (await vault.workspace.user.get(vault.workspace.path)).body;
     expect(body).toEqual({
@@ -96,7 +92,7 @@ describe('GET metadata', () => {
 });
 
 describe('POST notes', () => {
-  it('makes a note that any client can read, and answers like the file routes', async () => {
+  it('creates a note that any client can read, and answers like the file routes', async () => {
     const { body, headers } = await vault.create('journal/2026 – Ü.md', 'Grüße\n').expect(201);
     const encryptedPath = vault.encryptedPath('journal/2026 – Ü.md');
     const file = await vault.workspace.get(encryptedPath).expect(200);
@@ -122,7 +118,7 @@ describe('POST notes', () => {
     expect((await vault.create('a.md', 'second').expect(201)).body.version).toBe(2);
   });
 
-  it('lets one of many concurrent makers win', async () => {
+  it('lets one of several concurrent creations win', async () => {
     const makers = Array.from({ length: 4 }, (_, i) => vault.create('race.md', `by ${i}`));
     expect(ascending(statusesOf(await allAtTheLock(...makers)))).toEqual([201, 409, 409, 409]);
     expect((await vault.workspace.versions(vault.encryptedPath('race.md'))).length).toBe(1);
@@ -156,7 +152,7 @@ describe('POST notes', () => {
     '{"__proto__":{"path":"a.md"},"path":"a.md","content":"x"}',
   ];
 
-  it('is 400 for malformed JSON, malformed Unicode and doubled members', async () => {
+  it('is 400 for malformed JSON, malformed Unicode and duplicate members', async () => {
     for (const body of NOT_JSON) await expectError(sendText(body), 400);
   });
 
@@ -167,7 +163,7 @@ describe('POST notes', () => {
     expect(status).toBe(400);
   });
 
-  it('accepts JSON in every notation', async () => {
+  it('accepts any valid JSON notation', async () => {
     for (const body of [
       '{"content":"x","path":"1.md"}',
       ' { "path" : "2.md" , "other" : [ { "content" : "y" } ] , "content" : "x" } ',
@@ -293,12 +289,12 @@ describe('PUT notes/*path', () => {
     await expectError(match(`W/"${first.contentHash}"`), 412);
     await expectError(match(first.contentHash), 400);
     await match(`"x", "${first.contentHash}"`).expect(200);
-    await expectError(match(`"${first.contentHash}"`), 412); // also for the text that is there now
+    await expectError(match(`"${first.contentHash}"`), 412); // even for unchanged text
     await vault.update('a.md', '3').set('If-Match', '*').expect(200);
     expect((await vault.read('a.md')).body).toMatchObject({ content: '3', version: 3 });
   });
 
-  it('changes nothing with an If-Match that names no version, also beside others at once', async () => {
+  it('is 412 for an If-Match that names no version, also in concurrent requests', async () => {
     const paths = Array.from({ length: 8 }, (_, n) => `${n}.md`);
     for (const path of paths) await vault.create(path, 'text').expect(201);
     const answers = await Promise.all(
@@ -350,7 +346,7 @@ describe('DELETE notes/*path', () => {
 });
 
 describe('a write of the Automation API', () => {
-  it('counts once, in the same log, and keeps its law', async () => {
+  it('adds one version and one entry to the common log, which still replays', async () => {
     await vault.create('a.md', '1').expect(201);
     await vault.upload('a.md', '2').expect(200);
     await vault.update('a.md', '3').expect(200);
@@ -366,7 +362,7 @@ describe('a write of the Automation API', () => {
     await expectReplayLaw(vault.workspace);
   });
 
-  it('is recorded for X-Device-Id, else for "automation"', async () => {
+  it('is recorded under the device X-Device-Id, by default "automation"', async () => {
     const from = (request: supertest.Test): supertest.Test => request.set('X-Device-Id', 'robot-1');
     const { body } = await from(vault.create('a.md', '1')).expect(201);
     await from(vault.update('a.md', '2')).expect(200);
@@ -446,7 +442,7 @@ describe('GET notes', () => {
   });
 });
 
-describe('files that this key does not open', () => {
+describe('files that this key cannot decrypt', () => {
   beforeEach(async () => {
     const other = await TestVault.setUp(await vault.workspace.user.workspace('another key'));
     await vault.create('mine.md', 'mine').expect(201);
@@ -457,7 +453,7 @@ describe('files that this key does not open', () => {
     await vault.workspace.put(vault.encryptedPath('empty.md'), '').expect(201);
   });
 
-  it('are listed as unreadable and break nothing', async () => {
+  it('are listed as unreadable and do not break search', async () => {
     expect((await vault.list()).map(({ path, size, version }) => [path, size, version])).toEqual([
       ['mine.md', 4, 1],
       [null, 0, 1],
@@ -523,7 +519,7 @@ describe('GET history and POST restore', () => {
     });
   });
 
-  it('is 404 for what does not exist: an unknown path, a version of another note', async () => {
+  it('is 404 for an unknown path, an unknown version and a version of another note', async () => {
     await vault.create('a.md', 'a').expect(201);
     await vault.create('b.md', 'b').expect(201);
     const [other] = (await vault.history('b.md')).body.versions;
@@ -538,7 +534,7 @@ describe('GET history and POST restore', () => {
     await expectError(vault.request('get', '/history/a.md?version=a&version=b'), 400);
   });
 
-  it('restores a version as exactly one new one, including of a deleted note', async () => {
+  it('restores a version as one new version, also of a deleted note', async () => {
     await vault.create('a.md', 'one').expect(201);
     await vault.update('a.md', 'two').expect(200);
     await vault.remove('a.md').expect(200);
@@ -552,7 +548,7 @@ describe('GET history and POST restore', () => {
 });
 
 describe('checkpoints', () => {
-  it('carry labels in plaintext here and encrypted elsewhere', async () => {
+  it('have plaintext labels in this API and encrypted labels elsewhere', async () => {
     await vault.create('a.md', 'x').expect(201);
     const { body } = await vault
       .request('post', '/checkpoints')
@@ -573,7 +569,7 @@ describe('checkpoints', () => {
     expect(Object.keys(list[0])).toEqual(['id', 'label', 'kind', 'cursor', 'createdAt']);
   });
 
-  it('are listed to the last one, however many: the keys stay until the list is sent', async () => {
+  it('are all listed with labels, however many: the keys are kept until the list is sent', async () => {
     await vault.workspace.checkpoint(encryptLabel(vault.keys, 'x'.repeat(4000)));
     await service.database.query(
       `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
@@ -630,14 +626,14 @@ describe('checkpoints', () => {
   });
 });
 
-describe('the bytes of a text', () => {
+describe('plaintext bytes in memory', () => {
   const requestOf = (...chunks: string[]): IncomingMessage => {
     const body = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
     return Object.assign(body, { headers: {}, complete: true }) as unknown as IncomingMessage;
   };
   const bodies = (): NoteBodies => service.app.get(NoteBodies, { strict: false });
 
-  it('are wiped when they are written', async () => {
+  it('are wiped after a write', async () => {
     const lent: Buffer[] = [];
     const refusal = new Error('refused');
     const request = requestOf('{"path":"a.md","content":"text"}');
@@ -652,8 +648,8 @@ describe('the bytes of a text', () => {
 
   it.each([
     ['is no JSON', '{"path":"a.md","content":"text"'],
-    ['breaks off', '{"path":"a.md","content":"tex'],
-    ['has it twice', '{"content":"text","content":"more"}'],
+    ['ends early', '{"path":"a.md","content":"tex'],
+    ['has the content twice', '{"content":"text","content":"more"}'],
   ])('are wiped when the body %s', async (_, body) => {
     const append = jest.spyOn(GrowingBytes.prototype, 'append');
     const lending = bodies().lend(requestOf(body), vault.workspace.user.id, () => Promise.resolve());
@@ -664,7 +660,7 @@ describe('the bytes of a text', () => {
     expect(bytes?.whole().every((byte) => byte === 0)).toBe(true);
   });
 
-  it('are wiped when they are read', async () => {
+  it('are wiped after a read', async () => {
     await vault.create('a.md', 'text').expect(201);
     const { workspace, keys } = vault;
     const opened = await service.app
@@ -690,7 +686,7 @@ describe('a note’s size', () => {
     expect((await vault.list()).length).toBe(1);
   });
 
-  it('is that of the text, not of the JSON around it', async () => {
+  it('counts the decoded text, not its JSON escapes', async () => {
     const escaped = `{"path":"escaped.md","content":"${'\\u00e9'.repeat(200_000)}"}`;
     await sendText(escaped).expect(201);
     expect((await vault.read('escaped.md')).body.content).toBe('é'.repeat(200_000));

@@ -38,14 +38,14 @@ async function statusesOf(answer: ReturnType<typeof uploadBatch>): Promise<numbe
   return (body as { results: { status: number }[] }).results.map(({ status }) => status);
 }
 
-describe('a limit of requests', () => {
+describe('the request limit', () => {
   beforeAll(async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: String(LIMIT) } });
   });
   afterAll(() => service.close());
   beforeEach(() => service.clock.stopAt(new Date(service.clock.now().getTime() + 60_000)));
 
-  /** With a new minute, as a user takes two requests to be there. */
+  /** Advances the clock by a minute, since setting up a user takes two requests. */
   async function workspace(): Promise<TestWorkspace> {
     const user = await somebody();
     service.clock.advance(60_000);
@@ -95,7 +95,7 @@ describe('a batch', () => {
     await expectDenseLogs(service.database);
   });
 
-  it('has no item that a PUT could not upload', async () => {
+  it('is 413 with an item that is too large for a PUT', async () => {
     const one = await (await somebody()).workspace();
     const content = Buffer.alloc(MAX_FILE_BYTES + 1);
     await one.put('large', content).expect(413);
@@ -145,7 +145,7 @@ describe('a batch', () => {
     expect(await statusesOf(uploadBatch(one, notes(3)))).toEqual([201, 201, 201]);
   });
 
-  it('stops at the reserve of the disk between two groups', async () => {
+  it('stops between two groups when the reserve of the disk is reached', async () => {
     const one = await (await somebody()).workspace();
     stopIntervals(service);
     const finish = await begunBatch(service.database, one, notes(3));
@@ -158,7 +158,7 @@ describe('a batch', () => {
     expect(await headOfLog(one)).toBe(COMMIT_UPLOADS);
   });
 
-  it('waits for a slot when its user has eight under way, and others do not wait for them', async () => {
+  it('waits for a slot while its user has eight under way; other users do not wait', async () => {
     const slots = service.app.get(BatchSlots, { strict: false });
     const [hostile, victim] = [await (await somebody()).workspace(), await (await somebody()).workspace()];
     const held = await Promise.all(many(8).map(() => slots.take(hostile.user.id)));
@@ -176,7 +176,7 @@ describe('a batch', () => {
     await eventually(() => expect([slots.taken, slots.queued, slots.owners]).toEqual([0, 0, 0]));
   });
 
-  it('is refused when too many of its user wait', async () => {
+  it('is refused with 503 when 32 batches of its user are waiting', async () => {
     const slots = service.app.get(BatchSlots, { strict: false });
     const one = await (await somebody()).workspace();
     const held = await Promise.all(many(8).map(() => slots.take(one.user.id)));
@@ -197,7 +197,7 @@ describe('a slow client', () => {
   afterAll(() => service.close());
   afterEach(() => jest.restoreAllMocks());
 
-  it('that uploads holds no slot and no reserve while it is silent; below the least pace it is answered 408, and what was committed stays', async () => {
+  it('that pauses an upload holds no slot and no reserve, and is 408 below the minimum pace', async () => {
     const slots = service.app.get(BatchSlots, { strict: false });
     const space = service.app.get(FreeSpace);
     const { waiting } = service.app.get(InFlightRequests);
@@ -210,14 +210,14 @@ describe('a slow client', () => {
     expect(await headOfLog(one)).toBe(COMMIT_UPLOADS);
   });
 
-  it('that goes on after a pause has all of its batch', async () => {
+  it('that continues after a pause has its whole batch stored', async () => {
     const one = await (await somebody()).workspace();
     const finish = await begunBatch(service.database, one, notes(COMMIT_UPLOADS));
     expect((await finish()).status).toBe(200);
     expect(await headOfLog(one)).toBe(firstGroup().length + COMMIT_UPLOADS);
   });
 
-  it('that does not read its download holds no slot, and gets all of it later', async () => {
+  it('that does not read its download holds no slot and can read all of it later', async () => {
     const slots = service.app.get(BatchSlots, { strict: false });
     const { waiting } = service.app.get(InFlightRequests);
     const { one, items } = await large();
@@ -247,12 +247,12 @@ describe('a slow client', () => {
     expect(await answer).toHaveLength(1);
   });
 
-  it('of downloads that has begun is finished although its queue refuses it meanwhile', async () => {
+  it('whose download has begun gets all of it although slots are refused meanwhile', async () => {
     const { one, items } = await large();
     const slots = service.app.get(BatchSlots, { strict: false });
     const take = slots.take.bind(slots);
     let calls = 0;
-    const refused = [1, 2, 5]; // not the first one, which the head of the answer waits for
+    const refused = [1, 2, 5]; // not the first one, which decides the status
     jest.spyOn(slots, 'take').mockImplementation(async (owner) => {
       if (refused.includes(calls++)) throw new ServiceUnavailable('too many batches at once', 5);
       return take(owner);
@@ -262,7 +262,7 @@ describe('a slow client', () => {
     await eventually(() => expect([slots.taken, slots.owners]).toEqual([0, 0]));
   });
 
-  it('that leaves before the first bytes are sent leaves no content open', async () => {
+  it('that disconnects before the first bytes are sent leaves no content open', async () => {
     const { one, items } = await large();
     const blobs = service.app.get(Blobs, { strict: false });
     const original = blobs.pieces.bind(blobs);
@@ -304,7 +304,7 @@ describe('a slow client', () => {
     expect(withContent.at(-1)).toBe(false);
   });
 
-  /** A workspace with as much as one answer may have. */
+  /** A workspace with as much content as one response may have. */
   async function large(): Promise<{ one: TestWorkspace; items: { encryptedPath: string }[] }> {
     const one = await (await somebody()).workspace();
     const items = many(32).map((i) => upload(`note${i}`, Buffer.alloc(MIB, i)));
@@ -313,7 +313,7 @@ describe('a slow client', () => {
   }
 });
 
-/** A request on a socket of its own: of its body so many bytes are announced and none come, or it comes whole. */
+/** A request on its own socket: a number announces so many body bytes and sends none, a string is sent. */
 function begun(one: TestWorkspace, route: string, body: number | string): ReturnType<typeof openSocket> {
   const socket = openSocket(one.user.url);
   const length = String(typeof body === 'number' ? body : Buffer.byteLength(body));

@@ -59,7 +59,7 @@ describe('admin webhook send', () => {
     });
   });
 
-  it('leads through a whole subscription', async () => {
+  it('takes a subscription through its life cycle', async () => {
     const alice = await service.newcomer('life');
     const steps: [EventType, string][] = [
       ['customer.subscription.created', 'active'],
@@ -104,9 +104,9 @@ describe('admin webhook send', () => {
     expect(service.logged()).not.toContain(WEBHOOK_SECRET);
   });
 
-  it('exits 1 when it has failed and 2 when it was used wrongly', async () => {
+  it('exits with 1 on failure and with 2 on wrong usage', async () => {
     const send = (type: string): string[] => ['webhook', 'send', type, '--user', 'nobody@example.org'];
-    // In a process of its own, as somebody runs it beside the service.
+    // In a separate process, as an operator runs it.
     const nobody = await runProcess(beside, ADMIN, send('invoice.payment_failed'));
     expect(nobody).toEqual({ code: 1, output: 'there is no account for nobody@example.org\n' });
     const unknown = await adminEnded(beside, ...send('invoice.exploded'));
@@ -164,7 +164,7 @@ describe('admin subscriptions expire', () => {
 });
 
 describe('admin subscription show', () => {
-  it('prints one line for each fact', async () => {
+  it('prints one field per line', async () => {
     const alice = await service.user('shown');
     const { text } = await showSubscription(alice.email);
     expect(text).toMatch(/^email: shown@example\.org\n[^]*\nstatus: trial\n[^]*\nisActive: true\n/);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let names = 0;
-/** A workspace of a user of its own. */
+/** A workspace of a new user. */
 async function workspace(at = service): Promise<TestWorkspace> {
   return (await at.user(`checkpoints-${++names}`)).workspace();
 }
@@ -105,13 +105,13 @@ function expectFlat({ status, body }: supertest.Response, expected: number): voi
   });
 }
 
-/** An answer without the parts that differ between any two. */
+/** A response without its date and request id. */
 function comparable({ status, headers, text }: supertest.Response): unknown {
   return { status, headers: { ...headers, date: '', 'x-request-id': '' }, text };
 }
 
 describe('POST checkpoints', () => {
-  it('is 201 and answers every field; workspaceId only here', async () => {
+  it('is 201 with every field; only this response has workspaceId', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     await notes.delete('YQ').expect(200);
@@ -250,7 +250,7 @@ describe('createdAt', () => {
   beforeAll(async () => {
     here = await startService();
     await here.database.query(`ALTER DATABASE ${here.database.name} SET timezone TO 'Asia/Kolkata'`);
-    there = await startService({ beside: here }); // only new connections learn of it
+    there = await startService({ beside: here }); // only new connections use it
   });
   afterAll(async () => {
     await there.close();
@@ -292,14 +292,14 @@ describe('createdAt', () => {
 });
 
 describe('GET checkpoints', () => {
-  it('is an empty list at first, and never holds those of another workspace', async () => {
+  it('is empty at first, and never lists checkpoints of another workspace', async () => {
     const notes = await workspace();
     const other = await notes.user.workspace('other');
     await other.checkpoint();
     expect((await notes.user.get(`${notes.path}/checkpoints`).expect(200)).body).toEqual({ checkpoints: [] });
   });
 
-  it('lists the highest cursor first, numerically, and of equal ones the newest', async () => {
+  it('sorts numerically by cursor, highest first, and equal cursors by age, newest first', async () => {
     const notes = await workspace();
     const made: ListedCheckpoint[] = [];
     for (let i = 0; i < 12; i++) {
@@ -325,7 +325,7 @@ describe('GET checkpoints', () => {
     }
   });
 
-  it('counts the higher cursor as the newer one, whatever the clock said', async () => {
+  it('treats the higher cursor as newer, even after the clock went back', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const lower = await notes.checkpoint();
@@ -356,7 +356,7 @@ describe('DELETE checkpoint', () => {
     expectFlat(await remove(notes, id), 404);
   });
 
-  it('accepts the id in capitals: it is the same uuid', async () => {
+  it('accepts the id in capitals', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     for (const [, project] of PROJECTIONS) expect((await project(notes, id.toUpperCase())).status).toBe(200);
@@ -371,7 +371,7 @@ describe('DELETE checkpoint', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404]);
   });
 
-  it('widens the window of the next newer one', async () => {
+  it('widens the summary window of the next newer checkpoint', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const older = await notes.checkpoint();
@@ -389,13 +389,13 @@ describe('DELETE checkpoint', () => {
   });
 });
 
-describe('a checkpoint id from elsewhere', () => {
+describe('an id that names no checkpoint of the workspace', () => {
   const ROUTES: [string, (notes: TestWorkspace, id: string) => supertest.Test][] = [
     ...PROJECTIONS,
     ['DELETE', remove],
   ];
 
-  it.each(ROUTES)('is 404, with the same bytes for each, and changes nothing: %s', async (_, request) => {
+  it.each(ROUTES)('is the same 404 whatever it names, and changes nothing: %s', async (_, request) => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     await notes.checkpoint();
@@ -405,7 +405,7 @@ describe('a checkpoint id from elsewhere', () => {
     const none = {
       unknown: randomUUID(),
       'another workspace of the same user': (await other.checkpoint()).id,
-      'a workspace of somebody else': (await stranger.checkpoint()).id,
+      'a workspace of another user': (await stranger.checkpoint()).id,
       'a version': await idOf(notes, 'YQ'),
       'the workspace': notes.id,
       nil: '00000000-0000-0000-0000-000000000000',
@@ -455,7 +455,7 @@ describe('a checkpoint id from elsewhere', () => {
 });
 
 describe('GET summary', () => {
-  it('reports for every path touched in the window what became of it', async () => {
+  it('reports one action for every path changed in the window', async () => {
     const notes = await workspace();
     for (const path of ['bW9kaWZpZWQ', 'ZGVsZXRlZA', 'dW50b3VjaGVk', 'cmV2aXZlZA', 'cmVib3Ju'])
       await notes.put(path, 'before').expect(201);
@@ -505,7 +505,7 @@ describe('GET summary', () => {
     expect((await summary(notes, id, '?fromCursor=2')).entries).toEqual([{ ...entry, changeCount: 1 }]);
   });
 
-  it('begins at the next older checkpoint of the list, 0 for the last one', async () => {
+  it('begins at the next older checkpoint, or at 0', async () => {
     const notes = await workspace();
     const empty = await notes.checkpoint();
     expect(await summary(notes, empty.id)).toEqual({ fromCursor: 0, toCursor: 0, entries: [] });
@@ -537,7 +537,7 @@ describe('GET summary', () => {
     ['negative', 'fromCursor=-1'],
     ['minus zero', 'fromCursor=-0'],
     ['a fraction', 'fromCursor=1.5'],
-    ['a fraction of nothing', 'fromCursor=1.0'],
+    ['a zero fraction', 'fromCursor=1.0'],
     ['a word', 'fromCursor=abc'],
     ['null', 'fromCursor=null'],
     ['NaN', 'fromCursor=NaN'],
@@ -564,7 +564,7 @@ describe('GET summary', () => {
 });
 
 describe('GET restore-manifest', () => {
-  it('reports for every path how to bring it back: restore, delete or noop', async () => {
+  it('reports one op for every path: restore, delete or noop', async () => {
     const notes = await workspace();
     for (const path of ['Y2hhbmdlZA', 'ZGVsZXRlZA', 'c2FtZQ', 'cmV2aXZlZA', 'Z29uZQ', 'YmFjaw'])
       await notes.put(path, 'at the checkpoint').expect(201);
@@ -623,7 +623,7 @@ describe('GET restore-manifest', () => {
     );
   });
 
-  it('deletes everything for an empty log, and is empty when nothing is alive', async () => {
+  it('deletes every file for a checkpoint of an empty log, and is empty without live files', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     expect(await manifest(notes, id)).toEqual({ expectedHeadCursor: 0, entries: [] });
@@ -655,7 +655,7 @@ describe('GET restore-manifest', () => {
     expect(await head()).toBe(4);
   });
 
-  it('leads to the contents of the checkpoint and nothing else when it is applied', async () => {
+  it('restores exactly the contents of the checkpoint when it is applied', async () => {
     const notes = await workspace();
     for (const path of ['YQ', 'Yg', 'Yw', 'ZA']) await notes.put(path, `${path} then`).expect(201);
     const { id } = await notes.checkpoint();
@@ -711,7 +711,7 @@ describe('GET note-state', () => {
       expect(await noteState(notes, id, path)).toEqual({ absent: true });
   });
 
-  it('compares paths exactly and takes the longest', async () => {
+  it('compares paths exactly and accepts the longest', async () => {
     const notes = await workspace();
     const longest = `${'a'.repeat(4094)}==`;
     for (const path of ['YQ', 'YQ==', longest]) await notes.put(path, path).expect(201);
@@ -737,7 +737,7 @@ describe('GET note-state', () => {
     ['NUL', '?encPath=%00'],
     ['bytes that are no character', '?encPath=%FF'],
     ['an umlaut', '?encPath=%C3%A4'],
-    ['two of them', '?encPath=YQ&encPath=YQ'],
+    ['two values', '?encPath=YQ&encPath=YQ'],
     ['4,097 characters', `?encPath=${'a'.repeat(4097)}`],
     ['another name', '?encryptedPath=YQ'],
   ])('refuses as encPath: %s', async (_, query) => {
@@ -748,8 +748,8 @@ describe('GET note-state', () => {
   });
 });
 
-describe('projections at once', () => {
-  /** Holds up those whose result is `isHeld` until they are released. */
+describe('concurrent projections', () => {
+  /** Delays snapshots whose result satisfies `isHeld` until the release. */
   function holding(isHeld: (result: unknown) => boolean): {
     atOnce: number;
     most: number;
@@ -780,7 +780,7 @@ describe('projections at once', () => {
 
   const inFlight = (): number => service.app.get(InFlightRequests).count;
 
-  it('are computed one at a time for large logs; those of small logs and of small windows do not wait', async () => {
+  it('are computed one at a time for large logs; those of small logs or windows do not wait', async () => {
     const large = await workspace();
     const run = (sql: string, values: unknown[]): Promise<unknown> => service.database.query(sql, values);
     await insertLargeLog(run, large.id, { files: 501, changes: 1002 });
@@ -815,7 +815,7 @@ describe('projections at once', () => {
     }
   });
 
-  it('leave connections for all others, including those of small logs', async () => {
+  it('are limited to two at a time, also for small logs, so that others get connections', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
@@ -844,7 +844,7 @@ describe('a compacted log', () => {
     await service.database.query('UPDATE workspaces SET compaction_floor = $2 WHERE id = $1', [id, floor]);
   }
 
-  it.each([0, 1, 3, 5_000_000_000])('has no projection at all, with a floor of %d', async (floor) => {
+  it.each([0, 1, 3, 5_000_000_000])('has no projection, with a floor of %d', async (floor) => {
     const notes = await workspace();
     for (const content of ['a', 'b', 'c', 'd']) await notes.put('YQ', content);
     const { id } = await notes.checkpoint();
@@ -864,7 +864,7 @@ describe('a compacted log', () => {
     for (const [, project] of PROJECTIONS) await project(notes, id).expect(200);
   });
 
-  it('still lists, makes and deletes checkpoints', async () => {
+  it('still lists, creates and deletes checkpoints', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     await compact(notes, 1);
@@ -874,7 +874,7 @@ describe('a compacted log', () => {
     await remove(notes, id).expect(200);
   });
 
-  it('is pulled from the floor on, and is 409 below it', async () => {
+  it('can be pulled from the floor on, and is 409 below it', async () => {
     const notes = await workspace();
     for (const content of ['a', 'b', 'c', 'd']) await notes.put('YQ', content);
     await compact(notes, 3);
@@ -890,7 +890,7 @@ describe('a compacted log', () => {
 });
 
 describe('legacy rows', () => {
-  /** `kept` has its legacy version still, `changed` and `gone` have moved on since the checkpoint. */
+  /** After the checkpoint `kept` stays as it was, `changed` gets a version, `gone` is deleted. */
   async function legacy(sql: string): Promise<{ notes: TestWorkspace; id: string }> {
     const notes = await workspace();
     for (const path of ['kept', 'changed', 'gone']) await notes.put(path, 'old').expect(201);
@@ -901,7 +901,7 @@ describe('legacy rows', () => {
     return { notes, id };
   }
 
-  it('do not count a version without its cursor as a version of the checkpoint, only as the head', async () => {
+  it('without a change cursor are no version of the checkpoint, only the head', async () => {
     const { notes, id } = await legacy('UPDATE versions SET change_cursor = NULL WHERE workspace_id = $1');
     const kept = await idOf(notes, 'kept');
     for (const path of ['kept', 'changed', 'gone'])
@@ -918,10 +918,10 @@ describe('legacy rows', () => {
     ]);
     expect((await notes.versions('kept')).map(({ changeCursor }) => changeCursor)).toEqual([null]);
     expect((await notes.versions('changed')).map(({ changeCursor }) => changeCursor)).toEqual([4, null]);
-    expect((await summary(notes, id)).entries).toHaveLength(3); // of the log alone
+    expect((await summary(notes, id)).entries).toHaveLength(3); // computed from the log
   });
 
-  it('give a change without a version row a null id, and its path the right op', async () => {
+  it('for a change without a version row have a null id and the right op', async () => {
     const { notes, id } = await legacy('DELETE FROM versions WHERE workspace_id = $1');
     for (const path of ['kept', 'changed', 'gone'])
       expect(await noteState(notes, id, path)).toEqual({ versionId: null });
@@ -939,7 +939,7 @@ describe('legacy rows', () => {
     await notes.user.get(`${notes.file('kept')}/versions`).expect(404);
   });
 
-  it('give a head without a version row a null id to be deleted from', async () => {
+  it('for a head without a version row are a deletion with a null id', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     await notes.put('YQ', 'new').expect(201);
@@ -981,7 +981,7 @@ describe('access', () => {
     await expectAll(reads(notes, id), 200);
   });
 
-  it('needs documents:write to create and delete, documents:read to read; neither implies the other', async () => {
+  it('needs documents:write to create and delete, and documents:read to read, independently', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
@@ -998,7 +998,7 @@ describe('access', () => {
     await remove(writer, body.id as string).expect(200);
   });
 
-  it('needs a bearer', async () => {
+  it('needs a bearer token', async () => {
     const notes = await workspace();
     const { id } = await notes.checkpoint();
     const nobody = notes.as(notes.user.at(service.url, 'none'));
@@ -1007,12 +1007,12 @@ describe('access', () => {
 });
 
 describe('a deleted workspace', () => {
-  it('has no projections from then on, including for a request let in before: none claims that all files are deleted', async () => {
+  it('is 404 for projections accepted before it: none reports that all files are deleted', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     const { id } = await notes.checkpoint();
     await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [notes.id]);
-    await service.database.query('DELETE FROM changes WHERE workspace_id = $1', [notes.id]); // the first step of the purge
+    await service.database.query('DELETE FROM changes WHERE workspace_id = $1', [notes.id]); // as in a purge
     const projections = service.app.get(Projections, { strict: false });
     const asked = { userId: notes.user.id, workspaceId: notes.id };
     for (const project of [

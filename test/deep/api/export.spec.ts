@@ -53,7 +53,7 @@ const manifestIn = (files: ReadonlyMap<string, Buffer>): Manifest => json(files,
 /** More than the buffers between service and client hold. */
 const LARGE = Buffer.alloc(12_000_000, 'large');
 
-/** An export that its client has read up to the first content of a file. */
+/** Starts an export and reads it up to the first content of a file. */
 async function begin(user: TestUser): Promise<{ answer: IncomingMessage; read: Buffer[] }> {
   const request = get(`${user.url}${EXPORT}`, { headers: { authorization: `Bearer ${user.token}` } });
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
@@ -71,7 +71,7 @@ async function rest({ answer, read }: Awaited<ReturnType<typeof begin>>): Promis
   return Buffer.concat(read);
 }
 
-/** As an export that was cut off ends. */
+/** Whether the response was cut off. */
 const isAborted = (begun: Awaited<ReturnType<typeof begin>>): Promise<boolean> =>
   rest(begun).then(
     () => false,
@@ -79,7 +79,7 @@ const isAborted = (begun: Awaited<ReturnType<typeof begin>>): Promise<boolean> =
   );
 
 describe(`GET ${EXPORT}`, () => {
-  it('has the account, its lists and every version and attachment, byte for byte', async () => {
+  it('contains the account, its lists and every version and attachment, byte for byte', async () => {
     const user = await service.user('everything');
     const workspace = await user.workspace('Diary');
     const vault = await TestVault.setUp(workspace);
@@ -159,7 +159,7 @@ describe(`GET ${EXPORT}`, () => {
     expect(vault.workspace.id).toBe(workspace.id);
   });
 
-  it('does not tell which administrator did something to the account, nor from where', async () => {
+  it('does not reveal which administrator acted on the account, nor from where', async () => {
     const user = await service.user('governed');
     const administrator = await service.user('governor');
     await service.app.get(AuditLog).record({
@@ -182,7 +182,7 @@ describe(`GET ${EXPORT}`, () => {
     });
   });
 
-  it('has no secret: no token or its hash, no password hash, no key', async () => {
+  it('contains no token or its hash, no password hash and no key', async () => {
     const user = await service.user('secretive');
     const workspace = await user.workspace();
     await TestVault.setUp(workspace);
@@ -208,7 +208,7 @@ describe(`GET ${EXPORT}`, () => {
     expect(text).not.toMatch(/secret-/);
   });
 
-  it('has no proof of knowledge of a master key: with one, and a session, the key slots could be replaced', async () => {
+  it('has no proof of knowledge of a master key, which could replace the key slots', async () => {
     const user = await service.user('provable');
     const workspace = await user.workspace();
     await TestVault.setUp(workspace);
@@ -244,7 +244,7 @@ describe(`GET ${EXPORT}`, () => {
     expect(listed).toEqual(others.map(([name, content]) => `${sha256(content)}  ${name}`));
   });
 
-  it('is of the moment when a workspace is begun: later writes are not in it', async () => {
+  it('is a snapshot of each workspace: later writes are not in it', async () => {
     const user = await service.user('moment');
     const workspace = await user.workspace();
     await workspace.put('YQ', LARGE).expect(201);
@@ -267,7 +267,7 @@ describe(`GET ${EXPORT}`, () => {
     ]);
   });
 
-  it('has nothing of another account', async () => {
+  it('contains nothing of another account', async () => {
     const stranger = await service.user('stranger');
     await (await stranger.workspace('Theirs')).put('YQ', 'theirs').expect(201);
     const user = await service.user('neighbour');
@@ -277,7 +277,7 @@ describe(`GET ${EXPORT}`, () => {
   });
 });
 
-describe('who may export, and when', () => {
+describe('an account export', () => {
   it('needs a session: an access token gets 403', async () => {
     const user = await service.user('by-pat');
     const { body } = await user.post('/api/v1/auth/tokens').send({ name: 'full' }).expect(201);
@@ -295,7 +295,7 @@ describe('who may export, and when', () => {
     expect(await service.app.get(AuditLog).ofUser(user.id, 10)).toEqual([]);
   });
 
-  it('answers HEAD without an export', async () => {
+  it('is not made for HEAD, which returns only the headers', async () => {
     const user = await service.user('asks-first');
     const { headers } = await user.request('head', EXPORT).expect(200);
     expect(headers['content-type']).toBe('application/x-tar');
@@ -303,7 +303,7 @@ describe('who may export, and when', () => {
     expect(await service.app.get(AuditLog).ofUser(user.id, 10)).toEqual([]);
   });
 
-  it('works while the service is read-only, and ends when it is down', async () => {
+  it('works while the service is read-only, and is cut off when it is down', async () => {
     const user = await service.user('maintained');
     const workspace = await user.workspace();
     await workspace.put('YQ', LARGE).expect(201);
@@ -322,7 +322,7 @@ describe('who may export, and when', () => {
     expect(await filesIn(await exportOf(user))).toHaveProperty('size');
   });
 
-  it('is one at a time for each user: the next is 503 until the client has gone', async () => {
+  it('is limited to one at a time per user: the next is 503 until the client disconnects', async () => {
     const user = await service.user('twice');
     await (await user.workspace()).put('YQ', LARGE).expect(201);
     const begun = await begin(user);
@@ -347,7 +347,7 @@ describe('who may export, and when', () => {
     await eventually(() => expect(service.app.get(InFlightRequests).waiting.size).toBe(0));
   });
 
-  it('ends without a manifest when the account is deleted or suspended meanwhile', async () => {
+  it('is cut off when the account is suspended meanwhile', async () => {
     const user = await service.user('leaves');
     await (await user.workspace()).put('YQ', LARGE).expect(201);
     const begun = await begin(user);
@@ -355,7 +355,7 @@ describe('who may export, and when', () => {
     expect(await isAborted(begun)).toBe(true);
   });
 
-  it('ends with the session in which it was asked for', async () => {
+  it('is cut off when its session ends', async () => {
     const user = await service.user('robbed');
     await (await user.workspace()).put('YQ', LARGE).expect(201);
     const begun = await begin(user);
@@ -365,7 +365,7 @@ describe('who may export, and when', () => {
     expect(await isAborted(begun)).toBe(true);
   });
 
-  it('says of a workspace that is deleted meanwhile that parts may be missing', async () => {
+  it('marks a workspace that is deleted meanwhile with wasDeleted', async () => {
     const user = await service.user('tidies');
     const workspace = await user.workspace();
     await workspace.put('YQ', LARGE).expect(201);

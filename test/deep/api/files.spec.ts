@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let names = 0;
-/** A workspace of a user of its own. */
+/** A workspace of a new user. */
 async function workspace(): Promise<TestWorkspace> {
   return (await service.user(`files-${++names}`)).workspace();
 }
@@ -40,7 +40,7 @@ function headersOf({ user }: TestWorkspace, content: Buffer | string): Record<st
   };
 }
 
-/** An upload whose headers and path reach the service as they stand here. */
+/** An upload whose path and headers are sent exactly as given. */
 function putRaw(
   notes: TestWorkspace,
   encPath: string,
@@ -93,7 +93,7 @@ function expectSameBytes(body: unknown, content: Buffer): void {
 }
 
 describe('PUT file', () => {
-  it('is 201 for a new path and answers its fields in camelCase', async () => {
+  it('is 201 for a new path and returns its fields in camelCase', async () => {
     const notes = await workspace();
     const { body } = await notes.put('bm90ZQ', 'first').expect(201);
     expect(body).toEqual({
@@ -122,7 +122,7 @@ describe('PUT file', () => {
   it.each([
     ['inline', Buffer.from('same')],
     ['in the store', Buffer.alloc(100_000, 's')],
-  ])("the live head's own content again changes nothing, %s", async (_, content) => {
+  ])('changes nothing when the live file has this content already, %s', async (_, content) => {
     const notes = await workspace();
     const first = await notes.put('bm90ZQ', content).expect(201);
     await expectNothingStored(notes, async () => {
@@ -136,7 +136,7 @@ describe('PUT file', () => {
     expect(await notes.status()).toEqual({ cursor: 1, fileCount: 1 });
   });
 
-  it('stores an older content as a new version', async () => {
+  it('stores earlier content as a new version', async () => {
     const notes = await workspace();
     await notes.put('bm90ZQ', 'a').expect(201);
     await notes.put('bm90ZQ', 'b').expect(200);
@@ -146,7 +146,7 @@ describe('PUT file', () => {
   it.each([
     ['the same content', 'first'],
     ['another content', 'second'],
-  ])('makes a deleted path live again with %s: same id, version + 1, 200', async (_, content) => {
+  ])('revives a deleted path with %s: same id, version + 1, 200', async (_, content) => {
     const notes = await workspace();
     const first = await notes.put('bm90ZQ', 'first').expect(201);
     await notes.delete('bm90ZQ').expect(200);
@@ -176,17 +176,17 @@ describe('PUT file', () => {
 
 describe('a body', () => {
   it.each([
-    ['none', 0, 0],
+    ['no bytes', 0, 0],
     ['one byte', 1, 0],
-    ['one byte less than is kept inline', INLINE_BLOB_BYTES - 1, 0],
-    ['as much as is kept inline', INLINE_BLOB_BYTES, 0],
-    ['one byte more than is kept inline', INLINE_BLOB_BYTES + 1, 1],
+    ['one byte below the inline limit', INLINE_BLOB_BYTES - 1, 0],
+    ['the inline limit', INLINE_BLOB_BYTES, 0],
+    ['one byte above the inline limit', INLINE_BLOB_BYTES + 1, 1],
     ['one byte less than 1 MiB', MIB - 1, 1],
     ['1 MiB', MIB, 1],
     ['one byte more than 1 MiB', MIB + 1, 1],
     ['one byte less than MAX_FILE_BYTES', MAX_FILE_BYTES - 1, 1],
     ['MAX_FILE_BYTES', MAX_FILE_BYTES, 1],
-  ])('of %s comes back byte for byte, declared or chunked', async (_, size, filesOnDisk) => {
+  ])('of %s is returned byte for byte, sent with a length or chunked', async (_, size, filesOnDisk) => {
     const notes = await workspace();
     const content = randomBytes(size);
     const declared = await notes.put('ZGVjbGFyZWQ', content).expect(201);
@@ -204,7 +204,7 @@ describe('a body', () => {
     }
   });
 
-  it('is 413 above MAX_FILE_BYTES and stores nothing, declared or chunked', async () => {
+  it('is 413 above MAX_FILE_BYTES and stores nothing, sent with a length or chunked', async () => {
     const notes = await workspace();
     const content = randomBytes(MAX_FILE_BYTES + 1);
     await expectNothingStored(notes, async () => {
@@ -213,7 +213,7 @@ describe('a body', () => {
     });
   });
 
-  it('is refused before it is sent when it is declared as too large', async () => {
+  it('is refused before it is sent when its declared length is too large', async () => {
     const notes = await workspace();
     const headers = {
       ...headersOf(notes, ''),
@@ -244,7 +244,7 @@ describe('a body', () => {
   });
 
   it.each(['gzip', 'br', 'deflate', 'gzip, identity', 'x-anything'])(
-    'under Content-Encoding: %s is refused',
+    'with Content-Encoding: %s is refused with 415',
     async (encoding) => {
       const notes = await workspace();
       await expectNothingStored(notes, async () => {
@@ -299,7 +299,7 @@ describe('an upload whose length is wrong', () => {
   it.each([
     ['no number', { 'Content-Length': 'abc' }],
     ['negative', { 'Content-Length': '-1' }],
-    ['a float', { 'Content-Length': '1e1' }],
+    ['an exponent', { 'Content-Length': '1e1' }],
     ['beyond all integers', { 'Content-Length': '99999999999999999999999' }],
     ['given twice', { 'Content-Length': '1\r\nContent-Length: 2' }],
     ['beside chunks', { 'Content-Length': '1', 'Transfer-Encoding': 'chunked' }],
@@ -375,13 +375,13 @@ describe('the headers of an upload', () => {
     ['d'.repeat(128)],
     [`!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~`],
     ['9b2f0f9e-0000-4000-8000-000000000000'],
-  ])('take any visible ASCII for a device id: %s', async (device) => {
+  ])('may have any visible ASCII as the device id: %s', async (device) => {
     const notes = await workspace();
     expect((await putRaw(notes, 'YQ', 'a', { 'X-Device-Id': device })).status).toBe(201);
     expect((await notes.log())[0]!.changedByDevice).toBe(device);
   });
 
-  it('accept any Content-Type or none: the bytes are opaque', async () => {
+  it('may have any Content-Type or none', async () => {
     const notes = await workspace();
     for (const type of ['application/json', 'text/plain; charset=utf-8', 'multipart/form-data', undefined]) {
       const content = `{"${type}":`;
@@ -404,7 +404,7 @@ describe('the headers of an upload', () => {
   });
 
   it.each(['nonsense', 'application/', '/', ';', ''])(
-    'with "%s" for a Content-Type are taken: nobody looks at it',
+    'may have the malformed Content-Type "%s", which is ignored',
     async (type) => {
       const notes = await workspace();
       expect((await putRaw(notes, 'YQ', 'a', { 'Content-Type': type })).status).toBe(201);
@@ -483,7 +483,7 @@ describe('an encrypted path', () => {
     });
   });
 
-  it('may be escaped in the address: it is decoded once', async () => {
+  it('may be escaped in the URL, which is decoded once', async () => {
     const notes = await workspace();
     expect((await putRaw(notes, '%61%3D', 'a')).status).toBe(201);
     expect((await notes.get('a=').expect(200)).body).toEqual(Buffer.from('a'));
@@ -532,14 +532,14 @@ describe('a conditional upload', () => {
     });
   });
 
-  it('never replaces anything with a weak If-Match: weak tags name no version', async () => {
+  it('never replaces a file with a weak If-Match', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await expectNothingStored(notes, async () => {
       for (const condition of [`W/${tag('one')}`, `W/${tag('one')}, ${other}`])
         await notes.put('YQ', 'two').set('If-Match', condition).expect(412);
     });
-    // A retry of what landed is always 200, as behind a proxy that weakens tags.
+    // Repeating a stored upload is always 200: a proxy may weaken tags.
     await notes
       .put('YQ', 'one')
       .set('If-Match', `W/${tag('none')}`)
@@ -589,7 +589,7 @@ describe.each([
     return notes.user.request('head', notes.file('YQ')).set(headers);
   }
 
-  it('answers the bytes with their type, length and tag', async () => {
+  it('returns the bytes with their type, length and ETag', async () => {
     const { body, headers } = await get().expect(200);
     expectSameBytes(body, content);
     expect(headers).toMatchObject({
@@ -682,7 +682,7 @@ describe.each([
     await get({ 'If-Range': etag }).expect(200);
   });
 
-  it('answers HEAD with the whole length, whatever the range: only GET has ranges', async () => {
+  it('ignores ranges for HEAD and returns the whole length', async () => {
     for (const range of ['bytes=0-9', `bytes=${size}-`]) {
       const { headers } = await head({ Range: range }).expect(200);
       expect(headers['content-length']).toBe(String(size));
@@ -692,7 +692,7 @@ describe.each([
 });
 
 describe('GET file', () => {
-  it('answers each of many at once with its own content, or 404', async () => {
+  it('returns the right content or 404 for each of 80 concurrent requests', async () => {
     const notes = await workspace();
     const paths = Array.from({ length: 40 }, (_, i) => `path-${i}`);
     for (const path of paths.filter((_, i) => i % 3 !== 0)) await notes.put(path, `content of ${path}`);
@@ -704,7 +704,7 @@ describe('GET file', () => {
     });
   });
 
-  it('answers each of those that share a round trip with its own content, or 404', async () => {
+  it('returns the right content or 404 for each read that shares a round trip', async () => {
     const notes = await workspace();
     const paths = Array.from({ length: 40 }, (_, i) => `path-${i}`);
     const isThere = (path: string): boolean => paths.indexOf(path) % 3 === 0;
@@ -724,7 +724,7 @@ describe('GET file', () => {
     }
   });
 
-  it('answers the newest version', async () => {
+  it('returns the newest version', async () => {
     const notes = await workspace();
     for (const content of ['one', 'two', 'three']) await notes.put('YQ', content);
     const { body, headers } = await notes.get('YQ').expect(200);
@@ -732,7 +732,7 @@ describe('GET file', () => {
     expect(headers.etag).toBe(`"${sha256('three')}"`);
   });
 
-  it('answers an empty file with no bytes, and any range of it with 416', async () => {
+  it('returns no bytes for an empty file, and 416 for any range of it', async () => {
     const notes = await workspace();
     await notes.put('ZW1wdHk', '').expect(201);
     const { body, headers } = await notes.get('ZW1wdHk').expect(200);
@@ -766,7 +766,7 @@ describe('GET file', () => {
     expect((await notes.get('YQ').expect(200)).body).toEqual(Buffer.from('mine'));
   });
 
-  it('is a plain 500 when the store has lost the bytes: neither 404 nor a broken answer', async () => {
+  it('is 500 with an error body when the store has lost the bytes', async () => {
     const notes = await workspace();
     await notes.put('bG9zdA', randomBytes(100_000)).expect(201);
     await rm(join(service.dataDir, 'blobs', notes.id), { recursive: true });
@@ -781,7 +781,7 @@ describe('GET file', () => {
   });
 });
 
-describe('with INLINE_BLOB_BYTES=0', () => {
+describe('a service with INLINE_BLOB_BYTES=0', () => {
   let storeOnly: TestService;
   beforeAll(async () => {
     storeOnly = await startService({ beside: service, env: { INLINE_BLOB_BYTES: '0' } });
@@ -789,7 +789,7 @@ describe('with INLINE_BLOB_BYTES=0', () => {
   afterAll(() => storeOnly.close());
 
   it.each([0, 1, 1000, MIB + 1])(
-    'stores a body of %d bytes in the store, and any instance reads it',
+    'keeps a body of %d bytes in the store, where any instance can read it',
     async (size) => {
       const notes = await workspace();
       const there = notes.as(notes.user.at(storeOnly.url));
@@ -842,7 +842,7 @@ describe('DELETE file', () => {
     expect((await notes.status()).cursor).toBe(2);
   });
 
-  it('is one deletion for many concurrent requests', async () => {
+  it('deletes the file once for eight concurrent requests', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => notes.delete('YQ', `device-${n}`)));
@@ -912,8 +912,8 @@ describe('GET files', () => {
   });
 });
 
-describe('GET files, many of them', () => {
-  /** Rows as uploads leave them, every tenth deleted; in an order of ids that is not that of their paths. */
+describe('GET files with many files', () => {
+  /** Rows as uploads leave them, every tenth deleted, with ids in another order than the paths. */
   async function withFiles(count: number, pathLength: number): Promise<TestWorkspace> {
     const notes = await workspace();
     await service.database.query(
@@ -925,7 +925,7 @@ describe('GET files, many of them', () => {
     return notes;
   }
 
-  /** How often a page is read, from here on. */
+  /** Counts the pages that are read from now on. */
   function countPages(): { count: number; stop: () => void } {
     const database = service.app.get(Database);
     const run = database.run.bind(database);
@@ -937,31 +937,28 @@ describe('GET files, many of them', () => {
     return pages;
   }
 
-  it.each([999, 1000, 1111, 3333])(
-    'lists each live one of %d once, in the order of the ids',
-    async (count) => {
-      const notes = await withFiles(count, 8);
-      const rows = await service.database.query<
-        Record<string, unknown> & { created_at: Date; updated_at: Date }
-      >(
-        `SELECT id, encrypted_path, content_hash, encrypted_size::int, version, created_at, updated_at
+  it.each([999, 1000, 1111, 3333])('lists each live file of %d once, ordered by id', async (count) => {
+    const notes = await withFiles(count, 8);
+    const rows = await service.database.query<
+      Record<string, unknown> & { created_at: Date; updated_at: Date }
+    >(
+      `SELECT id, encrypted_path, content_hash, encrypted_size::int, version, created_at, updated_at
        FROM files WHERE workspace_id = $1 AND NOT is_deleted ORDER BY id`,
-        [notes.id],
-      );
-      const files = rows.map((row) => ({
-        ...row,
-        created_at: row.created_at.toISOString(),
-        updated_at: row.updated_at.toISOString(),
-      }));
-      expect(files).toHaveLength(count - Math.floor(count / 10));
-      const pages = countPages();
-      const { text, headers } = await notes.user.get(`${notes.path}/files`).expect(200);
-      pages.stop();
-      expect(pages.count).toBe(1 + Math.floor(files.length / 1000));
-      expect(headers['content-type']).toBe('application/json; charset=utf-8');
-      expect(text === JSON.stringify({ files })).toBe(true);
-    },
-  );
+      [notes.id],
+    );
+    const files = rows.map((row) => ({
+      ...row,
+      created_at: row.created_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
+    }));
+    expect(files).toHaveLength(count - Math.floor(count / 10));
+    const pages = countPages();
+    const { text, headers } = await notes.user.get(`${notes.path}/files`).expect(200);
+    pages.stop();
+    expect(pages.count).toBe(1 + Math.floor(files.length / 1000));
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(text === JSON.stringify({ files })).toBe(true);
+  });
 
   it('waits for a slow client, and stops when it disconnects', async () => {
     const notes = await withFiles(20_000, 4000); // 18 pages, 80 MB: more than the sockets' buffers take
@@ -982,7 +979,7 @@ describe('GET files, many of them', () => {
     expect(pages.count).toBeLessThanOrEqual(before + 1);
   });
 
-  it('ends the connection when the database fails between two pages, and answers a flat error when it fails before', async () => {
+  it('is cut off when the database fails between two pages, and is 500 when it fails before', async () => {
     const notes = await withFiles(2500, 8);
     const database = service.app.get(Database);
     const run = database.run.bind(database);
@@ -1003,7 +1000,7 @@ describe('GET files, many of them', () => {
     }
   });
 
-  it('breaks off when the workspace is deleted between two pages: a part never looks like the whole list', async () => {
+  it('is cut off when the workspace is deleted between two pages', async () => {
     const notes = await withFiles(2500, 8);
     const database = service.app.get(Database);
     const run = database.run.bind(database);
@@ -1031,7 +1028,7 @@ describe('GET files, many of them', () => {
 });
 
 describe('the order of checks', () => {
-  it('puts the headers and the path last, and the body after them', async () => {
+  it('is the caller, then path and headers, then the body', async () => {
     const notes = await workspace();
     const stranger = notes.as(await service.user(`files-stranger-${++names}`));
     const bad = { 'X-Device-Id': '', 'X-Content-Hash': 'x' };
@@ -1040,13 +1037,13 @@ describe('the order of checks', () => {
     expectFlat(await putRaw(stranger, '=', 'a', bad), 404);
     const early = { ...headersOf(notes, 'a'), ...bad, 'Content-Length': '1000', Connection: 'keep-alive' };
     const socket = openSocket(service.url);
-    socket.write(headOf('PUT', notes.file('YQ'), { Host: 'x', ...early })); // and no body ever comes
+    socket.write(headOf('PUT', notes.file('YQ'), { Host: 'x', ...early })); // no body follows
     const answer = await new Promise<Buffer>((resolve) => socket.once('data', resolve));
     socket.destroy();
     expectFlat(answerOf(answer), 400);
   });
 
-  it('lets a client that is refused early read its answer, although it is still sending', async () => {
+  it('delivers an early refusal to a client that is still sending', async () => {
     const notes = await workspace();
     const answer = await supertest(service.url)
       .put(notes.file('YQ'))

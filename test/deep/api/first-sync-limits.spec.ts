@@ -2,23 +2,23 @@ import { Agent, request } from 'node:http';
 import { insertLargeLog } from '../../../bench/large-log.js';
 import { startService, TestSocket, type TestService, type TestUser } from '../../kit/index.js';
 
-/** The promise is 5,000, which takes minutes (`FAMILY_NOTES=5000`); these are more than a user's requests of a minute already. */
+/** The promise is 5,000, which takes minutes; 250 already exceed a user's requests in one minute. */
 const NOTES = Number(process.env['FAMILY_NOTES'] ?? 250);
 const DEVICES = 10;
 /** Browsers open 6 connections; native clients up to 16. */
 const AT_ONCE = 16;
 const PAGE = 1_000;
 
-/** Answers by status, of all devices. */
+/** Responses to all devices, counted by status. */
 type Statuses = Record<number, number>;
 
-/** Without `files` when it is refused. */
+/** Has no `files` when it is refused. */
 interface SnapshotPage {
   readonly files: readonly { readonly encryptedPath: string }[];
   readonly nextPageCursor: string | null;
 }
 
-/** A device that has nothing yet: a socket, the snapshot in pages, then every note, as fast as it gets them. */
+/** Syncs an empty device at full speed: a socket, the snapshot in pages, then every note. */
 async function firstSync(
   user: TestUser,
   workspaceId: string,
@@ -57,7 +57,7 @@ async function firstSync(
   return paths.length;
 }
 
-describe(`ten devices behind one address that sync ${NOTES} notes each for the first time, at the default limits`, () => {
+describe(`the first sync of ${NOTES} notes by ten devices at one address, with default limits`, () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200' } });
@@ -65,11 +65,11 @@ describe(`ten devices behind one address that sync ${NOTES} notes each for the f
   afterAll(() => service.close());
 
   it.each([
-    ['all of one user', 1],
-    ['of five users, two each', 5],
-    ['each of another user', 10],
-  ])('meet none of them: %s', async (_, count) => {
-    // All of it within one minute, so that time helps nobody.
+    ['one user', 1],
+    ['five users with two devices each', 5],
+    ['ten users', 10],
+  ])('is never refused: %s', async (_, count) => {
+    // The clock stands still, so that no limit is renewed meanwhile.
     service.clock.stopAt(new Date(`2026-05-01T${10 + count}:00:20.000Z`));
     const users = await Promise.all(
       Array.from({ length: count }, (_, n) => service.user(`family-of-${count}-${n}`)),

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
 
-/** Readiness is looked at once a second at most, so what has just changed may be told a second later. */
+/** Readiness is checked at most once a second, so a change may show a second later. */
 async function eventuallyReady(status: number, body: object): Promise<void> {
   await eventually(async () => {
     const answer = await ready();
@@ -47,7 +47,7 @@ async function eventuallyReady(status: number, body: object): Promise<void> {
 }
 
 describe('GET /health/ready', () => {
-  it('leaves no waiting connection behind when nobody waits any more', async () => {
+  it('leaves no waiting connection behind after its checks have timed out', async () => {
     const holder = new pg.Client(database.url);
     await holder.connect();
     await holder.query('BEGIN; LOCK TABLE migrations');
@@ -136,7 +136,7 @@ describe('GET /health/ready', () => {
     await database.query('DELETE FROM migrations WHERE name = ANY ($1)', [REPLACED_MIGRATIONS]);
   });
 
-  it('is 200 on a schema that a newer version has migrated, so that instances can be replaced one by one', async () => {
+  it('is 200 on a schema that a newer version has migrated, for rolling updates', async () => {
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture')`);
     await eventuallyReady(200, { ...READY, migrations: 'ahead' });
     await database.query(`DELETE FROM migrations WHERE name = 'FromTheFuture'`);
@@ -153,7 +153,7 @@ describe('GET /health/ready', () => {
     }
   });
 
-  it('is 503 from the moment the process is told to end; all other requests are served', async () => {
+  it('is 503 as soon as the process begins to shut down; other requests are served', async () => {
     const leaving = await startService({ beside: service });
     const alice = await leaving.user('alice');
     const ask = (): supertest.Test => supertest(leaving.url).get('/health/ready');

@@ -7,15 +7,15 @@ import { holdTable } from '../../kit/hold.js';
 import { eventually, startService, type TestService, type TestUser } from '../../kit/index.js';
 import { headOf, openSocket, unfinishedUpload } from '../../kit/raw-http.js';
 
-/** What one user, or one fault, must not be able to do to everyone else. */
-describe('a single fault or a single hostile request', () => {
+/** One user or one fault must not affect all other users. */
+describe('the service', () => {
   let service: TestService;
   beforeEach(async () => {
     service = await startService();
   });
   afterEach(() => service.close());
 
-  it('ends no process and signs nobody out when a database connection dies during sign-ups', async () => {
+  it('keeps running when database connections die during sign-ups', async () => {
     for (let round = 0; round < 5; round++) {
       const signUps = Array.from({ length: 8 }, (_, i) =>
         supertest(service.url)
@@ -37,7 +37,7 @@ describe('a single fault or a single hostile request', () => {
     await alice.workspace();
   });
 
-  it('is refused as a body of millions of values before each value is looked at', async () => {
+  it('refuses a body of millions of values with 400', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const values = `[${'{},'.repeat(2_500_000)}{}]`;
@@ -50,7 +50,7 @@ describe('a single fault or a single hostile request', () => {
     await push(JSON.stringify({ deviceId: 'd', baseCursor: 0, changes: full })).expect(200);
   });
 
-  it('empties many deleted workspaces one batch at a time', async () => {
+  it('purges many deleted workspaces one at a time', async () => {
     const alice = await service.user('alice');
     const purge = service.app.get(WorkspacePurge);
     let underWay = 0;
@@ -68,7 +68,7 @@ describe('a single fault or a single hostile request', () => {
     expect(await service.database.query('SELECT id FROM workspaces')).toEqual([]);
   });
 
-  it('is a passing outage, not a fault of the service, when the database becomes read-only', async () => {
+  it('answers 503 with Retry-After when the database becomes read-only', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const readOnly = (value: string): Promise<unknown> =>
@@ -86,7 +86,7 @@ describe('a single fault or a single hostile request', () => {
   });
 });
 
-describe('bodies that do not come', () => {
+describe('requests whose bodies never arrive', () => {
   const MOST = 250;
   let service: TestService;
   let sockets: Socket[];
@@ -103,7 +103,7 @@ describe('bodies that do not come', () => {
 
   async function begin(open: () => Socket): Promise<void> {
     await eventually(() => {
-      sockets = sockets.filter(({ closed }) => !closed); // refused by a slow machine, or silent for too long on it
+      sockets = sockets.filter(({ closed }) => !closed); // on a slow machine some are refused or time out
       while (sockets.length < MOST)
         sockets.push(
           open()
@@ -119,7 +119,7 @@ describe('bodies that do not come', () => {
     expect([headers['retry-after'], body]).toEqual(['1', { error: 'too many requests' }]);
   }
 
-  it('fill the slots of one user, who is refused until some end; others are served', async () => {
+  it('fill the slots of one user, who gets 429 until one ends; other users are served', async () => {
     const [alice, bob] = [await service.user('alice'), await service.user('bob')];
     const workspace = await alice.workspace();
     await begin(() => unfinishedUpload(service.url, workspace, 'c2xvdw'));
@@ -148,7 +148,7 @@ describe('bodies that do not come', () => {
   });
 });
 
-describe('behind a proxy', () => {
+describe('the service behind a proxy', () => {
   let service: TestService;
   const open: Socket[] = [];
   beforeAll(async () => {
@@ -160,7 +160,7 @@ describe('behind a proxy', () => {
     await service.close();
   });
 
-  it('a network with more than its share is refused before others when the database is slow', async () => {
+  it('refuses the network that exceeds its share first while the database is slow', async () => {
     const [hostile, victim] = [await service.user('hostile'), await service.user('victim')];
     const from = (ip: string, user: TestUser): supertest.Test =>
       user
@@ -180,7 +180,7 @@ describe('behind a proxy', () => {
     await Promise.all(answers);
   });
 
-  it('unknown clients of a network have 500 requests at once, however many addresses it has', async () => {
+  it('allows unknown clients of one network 500 requests at once over all its addresses', async () => {
     const head = (ip: string): Buffer =>
       headOf('POST', '/api/auth/sign-out', { Host: 'x', 'Content-Length': '200', 'X-Forwarded-For': ip });
     for (let n = 0; n < 500; n++) {
@@ -196,7 +196,7 @@ describe('behind a proxy', () => {
   });
 });
 
-describe('a request to the identity handler', () => {
+describe('POST /api/auth/sign-up/email', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService();
@@ -205,8 +205,8 @@ describe('a request to the identity handler', () => {
 
   it.each([
     ['an email longer than 254 characters', { email: `${'a'.repeat(60)}@${'b'.repeat(200)}.org`, name: 'A' }],
-    ['an email of thousands', { email: `a@${'b.'.repeat(4000)}org`, name: 'A' }],
-    ['a name of thousands', { email: 'long@example.org', name: 'a'.repeat(60_000) }],
+    ['an email of thousands of characters', { email: `a@${'b.'.repeat(4000)}org`, name: 'A' }],
+    ['a name of thousands of characters', { email: 'long@example.org', name: 'a'.repeat(60_000) }],
     ['a name with control characters', { email: 'control@example.org', name: 'a\u0007b' }],
   ])('refuses %s with 400 and stores nothing', async (_, { email, name }) => {
     const { status } = await supertest(service.url)

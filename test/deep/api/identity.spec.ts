@@ -92,7 +92,7 @@ function me(token: string, at = service): supertest.Test {
   return supertest(at.url).get('/api/v1/auth/me').set('Authorization', `Bearer ${token}`);
 }
 
-/** The whole of a 401: flat, and it names the scheme. */
+/** Expects a complete 401: a flat error that names the scheme. */
 function expectUnauthorized(answer: supertest.Response): void {
   expect(answer.status).toBe(401);
   expect(answer.headers['www-authenticate']).toBe('Bearer');
@@ -100,7 +100,7 @@ function expectUnauthorized(answer: supertest.Response): void {
 }
 
 describe('POST /api/auth/sign-up/email', () => {
-  it('makes a user with a uuid, a session and a cookie that scripts cannot read', async () => {
+  it('creates a user with a UUID, a session and an HttpOnly cookie', async () => {
     const answer = await signUp({ email: 'New@Example.org', name: 'New', password: PASSWORD }).expect(200);
     expect(answer.body.user).toMatchObject({
       id: expect.stringMatching(UUID),
@@ -143,7 +143,7 @@ describe('POST /api/auth/sign-up/email', () => {
     expect(await service.database.query('SELECT FROM users WHERE id = $1', [id])).toEqual([]);
   });
 
-  it('makes one user for many concurrent requests, and tells the others that it exists', async () => {
+  it('creates one user for six concurrent requests, and answers 422 to the others', async () => {
     const body = { email: 'crowd@example.org', name: 'Crowd', password: PASSWORD };
     const answers = await Promise.all(Array.from({ length: 6 }, () => signUp(body)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422]);
@@ -163,13 +163,13 @@ describe('POST /api/auth/sign-up/email', () => {
     ['an email that is no text', { email: ['bad@example.org'], name: 'Bad', password: PASSWORD }],
     ['NUL in the name', { email: 'bad@example.org', name: 'B\u0000d', password: PASSWORD }],
     ['NUL in the password', { email: 'bad@example.org', name: 'Bad', password: `${PASSWORD}\u0000` }],
-  ])('refuses %s with 4xx and makes nobody', async (_, body) => {
+  ])('refuses %s with 4xx and creates no user', async (_, body) => {
     const { status } = await signUp(body);
     expect([400, 422]).toContain(status);
     expect(await service.database.query(`SELECT FROM users WHERE email LIKE '%bad%'`)).toEqual([]);
   });
 
-  it('accepts JSON alone: a form, which any site could post, is 400', async () => {
+  it('accepts only JSON: a form, which any site could post, is 400', async () => {
     const form = `email=form%40example.org&name=Form&password=${encodeURIComponent(PASSWORD)}`;
     await auth('post', 'sign-up/email').type('form').send(form).expect(400);
     await auth('post', 'sign-in/email').type('form').send('email=a%00@example.org&password=x').expect(400);
@@ -187,7 +187,7 @@ describe('POST /api/auth/sign-up/email', () => {
   });
 });
 
-describe('with SIGNUP_ENABLED=false', () => {
+describe('a service with SIGNUP_ENABLED=false', () => {
   let closed: TestService;
   beforeAll(async () => {
     closed = await startService({
@@ -197,7 +197,7 @@ describe('with SIGNUP_ENABLED=false', () => {
   });
   afterAll(() => closed.close());
 
-  it('refuses sign-up and makes no account; existing accounts still sign in', async () => {
+  it('refuses sign-up and creates no account; existing accounts still sign in', async () => {
     await Browser.signUp('early');
     const { status } = await signUp({ email: 'late@example.org', name: 'Late', password: PASSWORD }, closed);
     expect(status).toBe(400);
@@ -205,7 +205,7 @@ describe('with SIGNUP_ENABLED=false', () => {
     await signIn('early@example.org', PASSWORD, closed).expect(200);
   });
 
-  it('lets an origin of TRUSTED_ORIGINS use the cookie', async () => {
+  it('accepts a sign-out with a cookie from an origin of TRUSTED_ORIGINS', async () => {
     const { cookie } = await Browser.signUp('trusted');
     await supertest(closed.url)
       .post('/api/auth/sign-out')
@@ -243,7 +243,7 @@ describe('POST /api/auth/sign-in/email', () => {
 });
 
 describe('GET /api/auth/get-session', () => {
-  it('gives session and user to the cookie, and to the session token as bearer', async () => {
+  it('returns session and user for the cookie and for the session token as bearer', async () => {
     const browser = await Browser.signUp('sessioned');
     const byCookie = await browser.get('get-session').expect(200);
     expect(byCookie.body.user.id).toBe(browser.userId);
@@ -255,7 +255,7 @@ describe('GET /api/auth/get-session', () => {
     expect(byBearer.body.user.id).toBe(browser.userId);
   });
 
-  it('answers null without a session, to an altered cookie and to hostile bearers', async () => {
+  it('returns null without a session, for an altered cookie and for malformed bearers', async () => {
     const { cookie } = await Browser.signUp('altered');
     const altered = cookie.replace(/.(?=\.)/, (last) => (last === 'a' ? 'b' : 'a'));
     expect((await auth('get', 'get-session').expect(200)).body).toBeNull();
@@ -266,7 +266,7 @@ describe('GET /api/auth/get-session', () => {
     }
   });
 
-  it('extends a session used after some days, and not one that has expired', async () => {
+  it('extends a session used after some days, but not an expired one', async () => {
     const browser = await Browser.signUp('slider');
     const expireIn = (ms: number): Promise<unknown> =>
       service.database.query(
@@ -288,7 +288,7 @@ describe('GET /api/auth/get-session', () => {
 });
 
 describe('GET /api/auth/token', () => {
-  it('mints a 15-minute RS256 JWT with the promised claims and no others', async () => {
+  it('issues a 15-minute RS256 JWT with exactly the documented claims', async () => {
     const browser = await Browser.signUp('minter');
     const token = await browser.jwt();
     const keys = (await auth('get', 'jwks').expect(200)).body.keys as JWK[];
@@ -311,7 +311,7 @@ describe('GET /api/auth/token', () => {
     await me(token).expect(200);
   });
 
-  it('gives 401 without a session', async () => {
+  it('is 401 without a session', async () => {
     await auth('get', 'token').expect(401);
   });
 
@@ -324,7 +324,7 @@ describe('GET /api/auth/token', () => {
 });
 
 describe('GET /api/auth/jwks', () => {
-  it('publishes the public halves alone', async () => {
+  it('publishes only the public key', async () => {
     const { body } = await auth('get', 'jwks').expect(200);
     expect(Object.keys(body)).toEqual(['keys']);
     expect(body.keys).toHaveLength(1);
@@ -337,7 +337,7 @@ describe('GET /api/auth/jwks', () => {
     });
   });
 
-  it('stores its private half encrypted in the database', async () => {
+  it('has its private key encrypted in the database', async () => {
     const [row] = await service.database.query<{ private_key: string; public_key: string }>(
       'SELECT * FROM auth_jwks',
     );
@@ -368,7 +368,7 @@ describe('one-time tokens', () => {
     await verify(token).expect(400);
   });
 
-  it('are stored only as a hash, and live three minutes', async () => {
+  it('are stored only as a hash, and expire after three minutes', async () => {
     const browser = await Browser.signUp('ott-hash');
     const before = Date.now();
     const token = await browser.oneTimeToken();
@@ -401,7 +401,7 @@ describe('one-time tokens', () => {
     await verify(token).expect(400);
   });
 
-  it('are minted for a session only, and verified as text only', async () => {
+  it('are issued only to a session, and are 400 unless they are a valid text', async () => {
     await auth('get', 'one-time-token/generate').expect(401);
     for (const token of ['', 'unknown', 7, null, ['a'], { a: 1 }, '\u0000']) {
       expect((await verify(token)).status).toBe(400);
@@ -422,7 +422,7 @@ describe('POST /api/auth/sign-out', () => {
     await auth('get', 'token').set('Authorization', `Bearer ${browser.sessionToken}`).expect(401);
   });
 
-  it('leaves the other sessions of the user', async () => {
+  it('keeps the other sessions of the user', async () => {
     const browser = await Browser.signUp('two-sessions');
     const other = await signIn(browser.email, PASSWORD).expect(200);
     await browser.post('sign-out').expect(200);
@@ -431,7 +431,7 @@ describe('POST /api/auth/sign-out', () => {
 });
 
 describe('cross-site requests', () => {
-  /** Keeps the session through all that is refused. */
+  /** Stays signed in, as every request is refused. */
   let victim: Browser;
   beforeAll(async () => {
     victim = await Browser.signUp('victim');
@@ -439,8 +439,8 @@ describe('cross-site requests', () => {
 
   it.each([
     ['a foreign origin', { Origin: 'https://evil.example' }],
-    ['an origin that begins like ours', { Origin: `${BASE_URL}.evil.example` }],
-    ['our origin with another port', { Origin: 'http://localhost:1' }],
+    ['an origin that begins like BASE_URL', { Origin: `${BASE_URL}.evil.example` }],
+    ['BASE_URL with another port', { Origin: 'http://localhost:1' }],
     ['the null origin', { Origin: 'null' }],
     [
       'a foreign origin that forges the host',
@@ -522,7 +522,7 @@ describe('/api/auth/*', () => {
   });
 
   it.each(['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
-    'offers no %s',
+    'does not accept the method %s',
     async (method) => {
       const headers = { Cookie: browser.cookie, Origin: BASE_URL };
       const answer = await sendRaw(service.url, { method, path: '/api/auth/token', headers });
@@ -530,7 +530,7 @@ describe('/api/auth/*', () => {
     },
   );
 
-  it('treats a request target that is not an address as an unknown route or a bad one', async () => {
+  it('refuses a request target that is no URL', async () => {
     for (const path of [
       'http://[/api/auth/token',
       'http:///api/auth/token',
@@ -541,7 +541,7 @@ describe('/api/auth/*', () => {
     }
   });
 
-  it('lets a user change their own name, and nothing else through it', async () => {
+  it('lets a user change their own name and nothing else', async () => {
     const changer = await Browser.signUp('changer');
     const id = randomUUID();
     await changer
@@ -571,7 +571,7 @@ describe('/api/auth/*', () => {
     },
   );
 
-  it('stores names without spaces around them', async () => {
+  it('stores names without leading and trailing blanks', async () => {
     const changer = await Browser.signUp('spaced');
     await changer
       .post('update-user')
@@ -586,16 +586,16 @@ describe('/api/auth/*', () => {
     ['a number', 7],
     ['an object', { a: 1 }],
     ['a list', ['https://example.org/a.png']],
-    ['a truth', true],
+    ['a boolean', true],
     ['no URL', 'a.png'],
     ['a script', 'javascript:alert(1)'],
     ['a script behind white space', '\njavascript:alert(1)'],
     ['a URL with white space', 'https://example.org/a b.png'],
-    ['a picture in the URL', 'data:image/png;base64,AAAA'],
+    ['a data URL', 'data:image/png;base64,AAAA'],
     ['another scheme', 'http://example.org/a.png'],
     ['a URL without a host', 'https://:443'],
     ['a long URL', `https://example.org/${'a'.repeat(2_029)}`],
-  ])('accepts no picture that is %s', async (what, image) => {
+  ])('refuses a picture that is %s', async (what, image) => {
     const changer = await Browser.signUp(`no-picture-${what.replaceAll(' ', '-')}`);
     await changer.post('update-user').send({ image }).expect(400);
     const body = {
@@ -646,7 +646,7 @@ describe('/api/auth/*', () => {
       (await browser.get('list-sessions').expect(200)).body as { id: string; token: string }[];
     const tokens = async (): Promise<string[]> => (await list()).map(({ token }) => token).sort();
     const others = (await list()).filter(({ token }) => token !== browser.sessionToken);
-    expect(others).toEqual([expect.objectContaining({ token: others[0]!.id })]); // it opens nothing
+    expect(others).toEqual([expect.objectContaining({ token: others[0]!.id })]); // which is no credential
     await supertest(service.url)
       .get('/api/auth/get-session')
       .set('Authorization', `Bearer ${others[0]!.id}`)
@@ -733,7 +733,7 @@ describe('/api/auth/*', () => {
 });
 
 describe('POST /api/v1/auth/dev-login', () => {
-  it('makes the user and signs a JWT that works', async () => {
+  it('creates the user and signs a JWT that works', async () => {
     const { body } = await devLogin({ email: 'dev@example.org', name: 'Dev' }).expect(200);
     expect(body).toEqual({
       token: expect.any(String),
@@ -764,7 +764,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     });
   });
 
-  it('is in the audit log in production', async () => {
+  it('is recorded in the audit log in production', async () => {
     const key = 'k'.repeat(32);
     const env = {
       NODE_ENV: 'production',
@@ -792,7 +792,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     expect((await devLogin({ email, name: 'x' }).expect(200)).body.userId).toBe(userId);
   });
 
-  it('makes one user of twenty concurrent calls', async () => {
+  it('creates one user for twenty concurrent calls', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => devLogin({ email: 'twenty@example.org', name: 'Twenty' }).expect(200)),
     );
@@ -808,7 +808,7 @@ describe('POST /api/v1/auth/dev-login', () => {
     ['more than the key', `${DEV_LOGIN_KEY}x`],
     ['another case', DEV_LOGIN_KEY.toUpperCase()],
     ['an empty key', ''],
-  ])('is 403 with %s, before the body is looked at', async (_, key) => {
+  ])('is 403 with %s, before the body is validated', async (_, key) => {
     for (const body of [{ email: 'refused@example.org', name: 'R' }, '{', {}]) {
       const answer = await devLogin(body, key);
       expect(answer.status).toBe(403);
@@ -867,7 +867,7 @@ describe('POST /api/v1/auth/dev-login', () => {
 });
 
 describe('GET /api/v1/auth/me', () => {
-  it('answers the user in snake_case, and nothing more', async () => {
+  it('returns the user in snake_case, and nothing else', async () => {
     const alice = await service.newcomer('me-alice');
     const { body } = await alice.get('/api/v1/auth/me').expect(200);
     expect(body).toEqual({
@@ -896,8 +896,8 @@ describe('GET /api/v1/auth/me', () => {
   });
 });
 
-describe('signing keys that are renewed beside the service', () => {
-  it('accept no earlier JWT for longer than five seconds, and close its sockets', async () => {
+describe('signing keys renewed on another instance', () => {
+  it('invalidate earlier JWTs within five seconds and close their sockets', async () => {
     const shared = await startService();
     const beside = await startService({ beside: shared });
     const user = await shared.user('renewed');
@@ -917,8 +917,8 @@ describe('signing keys that are renewed beside the service', () => {
   });
 });
 
-describe('a body that comes after the signing keys were renewed', () => {
-  it('mints nothing: its JWT is checked again', async () => {
+describe('a request body that arrives after the signing keys were renewed', () => {
+  it('creates no token: the JWT is checked again', async () => {
     const shared = await startService();
     const beside = await startService({ beside: shared });
     const user = await shared.newcomer('renewed-in-mid-body');
@@ -934,7 +934,7 @@ describe('a body that comes after the signing keys were renewed', () => {
 });
 
 describe('a bearer token', () => {
-  /** A key of the service whose private half this test knows, older than the one the service signs with. */
+  /** A key of the service, older than the current one, whose private key the test knows. */
   let known: { kid: string; privateKey: KeyObject; publicKey: KeyObject };
   let userId: string;
   let sessionId: string;
@@ -994,7 +994,7 @@ describe('a bearer token', () => {
     }
   });
 
-  it('must be there, in its header, under its scheme', async () => {
+  it('must be in the Authorization header with the scheme Bearer', async () => {
     const token = await forge();
     expectUnauthorized(await supertest(service.url).get('/api/v1/auth/me'));
     expectUnauthorized(await supertest(service.url).get(`/api/v1/auth/me?token=${token}`));
@@ -1044,7 +1044,7 @@ describe('a bearer token', () => {
     expectUnauthorized(await me(await forge({ alg: 'RS512' })));
   });
 
-  it('is 401 when signed by a foreign key under our kid, or with its own key in the header', async () => {
+  it('is 401 when signed by a foreign key under a known kid, or with its own key in the header', async () => {
     const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
     expectUnauthorized(await me(await forge({ key: stranger.privateKey })));
     const jwk = stranger.publicKey.export({ format: 'jwk' });
@@ -1062,7 +1062,7 @@ describe('a bearer token', () => {
     ['nbf ahead', { nbf: 99_999_999_999 }],
     ['no issuer', { iss: undefined }],
     ['another issuer', { iss: 'https://evil.example' }],
-    ['an issuer that begins like ours', { iss: `${BASE_URL}/` }],
+    ['an issuer that begins like BASE_URL', { iss: `${BASE_URL}/` }],
     ['no audience', { aud: undefined }],
     ['another audience', { aud: 'https://evil.example' }],
     ['no sub', { sub: undefined }],
@@ -1097,7 +1097,7 @@ describe('a bearer token', () => {
     }
   });
 
-  it('is 401 as a session token: only a JWT opens /api/v1', async () => {
+  it('is 401 when it is a session token', async () => {
     const { sessionToken } = await Browser.signUp('session-as-bearer');
     expectUnauthorized(await me(sessionToken));
   });
@@ -1106,7 +1106,7 @@ describe('a bearer token', () => {
     const queries = jest.spyOn(service.app.get(DataSource).getRepository(SigningKey), 'find');
     const strangers = (): Promise<supertest.Response[]> =>
       Promise.all(Array.from({ length: 20 }, async () => me(await forge({ kid: randomUUID() }))));
-    let elapsed = Math.ceil(service.clock.elapsed()) + 10_000; // whole, so that a second later is not 999.999… ms later
+    let elapsed = Math.ceil(service.clock.elapsed()) + 10_000; // an integer, so that a second has 1,000 ms
     const standing = jest.spyOn(service.clock, 'elapsed').mockImplementation(() => elapsed);
 
     (await strangers()).forEach(expectUnauthorized);
@@ -1125,20 +1125,20 @@ describe('a bearer token', () => {
     service.clock.advance(11_000); // to where it stood
   });
 
-  it('is 401 with a withdrawn key once the keys are read again, although it was verified before', async () => {
+  it('is 401 with a withdrawn key once the keys are read again, even if verified before', async () => {
     const withdrawn = await insertKey();
     service.clock.advance(10_000);
     const token = await forge({ kid: withdrawn.kid, key: withdrawn.privateKey });
     for (let i = 0; i < 2; i++) await me(token).expect(200);
     await service.database.query('DELETE FROM auth_jwks WHERE id = $1', [withdrawn.kid]);
     service.clock.advance(10_000);
-    expectUnauthorized(await me(await forge({ kid: randomUUID() }))); // has the keys read
+    expectUnauthorized(await me(await forge({ kid: randomUUID() }))); // makes the service read the keys
     expectUnauthorized(await me(token));
   });
 });
 
 describe('two instances', () => {
-  it('migrate an empty database once and make one key when they start at once', async () => {
+  it('migrate an empty database once and create one key when they start at once', async () => {
     const empty = await createDatabase({ isEmpty: true });
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-shared-'));
     const secret = 'a secret that both instances share, long enough';
@@ -1163,11 +1163,11 @@ describe('two instances', () => {
   });
 });
 
-describe('with rate limits on', () => {
+describe('rate limits of authentication', () => {
   const toNextMinute = (): void => {
     const now = limited.clock.now().getTime();
     limited.clock.advance(60_000 - (now % 60_000));
-    limited.clock.stopAt(limited.clock.now()); // it does not end meanwhile
+    limited.clock.stopAt(limited.clock.now()); // so that it does not end meanwhile
   };
   let limited: TestService;
   beforeAll(async () => {
@@ -1179,7 +1179,7 @@ describe('with rate limits on', () => {
     ['sign-in', () => signIn('nobody@example.org', 'guess number n', limited)],
     ['sign-up', () => signUp({ email: 'x' }, limited)],
     ['dev-login', () => devLogin({}, 'a wrong key', limited)],
-  ])('%s answers ten tries a minute and an address, then 429 until the next minute', async (_, attempt) => {
+  ])('allow ten attempts at %s a minute per address, then 429 until the next minute', async (_, attempt) => {
     toNextMinute();
     for (let tries = 0; tries < 10; tries++) expect((await attempt()).status).not.toBe(429);
     const refused = await attempt().set('X-Forwarded-For', '203.0.113.9');

@@ -69,7 +69,7 @@ async function owner({ fill }: ListOfUser, count: number): Promise<TestUser> {
   return user;
 }
 
-/** How many pages are read while `work` runs; none has more rows than a page and one. */
+/** Counts the pages read during `work`; none may have more rows than a page and one. */
 async function pagesDuring({ page }: ListOfUser, work: () => PromiseLike<unknown>): Promise<number> {
   const rows: number[] = [];
   const restore = watchFind(page, (count) => rows.push(count));
@@ -99,9 +99,9 @@ function ask({ url, token }: TestUser, path: string): Socket {
   return socket;
 }
 
-describe.each(LISTS)('GET $path, many of them', (list) => {
+describe.each(LISTS)('GET $path with many rows', (list) => {
   it.each([0, 1, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 7])(
-    'lists each of %d once, byte for byte as one query does',
+    'lists each of %d rows once, byte for byte as one query would',
     async (count) => {
       const user = await owner(list, count);
       const rows = await service.database.query(list.expected, [user.id]);
@@ -125,7 +125,7 @@ describe.each(LISTS)('GET $path, many of them', (list) => {
     expect(pages).toBe(1);
   });
 
-  it(`serves others during thirty requests at once, ${MANY} items each, and waits for slow clients`, async () => {
+  it(`serves other users during thirty concurrent requests for ${MANY} items each`, async () => {
     const user = await owner(list, MANY);
     const neighbour = await service.newcomer('neighbour');
     const readers = Array.from({ length: 15 }, () => ask(user, list.path).resume());

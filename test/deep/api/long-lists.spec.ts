@@ -14,9 +14,9 @@ interface LongList {
   readonly pageSize: number;
   /** Fills it up to `count` rows, each with a text of `length` characters in it. */
   readonly fill: (notes: TestWorkspace, count: number, length: number) => Promise<void>;
-  /** All of it, in one query. */
+  /** The whole list, in one query. */
   readonly expected: string;
-  /** Adds one at its beginning. */
+  /** Adds an item at the beginning. */
   readonly add: (notes: TestWorkspace) => Promise<unknown>;
   readonly table: string;
   readonly longest: number;
@@ -51,7 +51,7 @@ const CHECKPOINTS: LongList = {
   path: '/checkpoints',
   page: checkpointStatements.page,
   pageSize: 100,
-  /** Of one cursor and millisecond many, of one microsecond some. */
+  /** Many share a cursor and millisecond, some a microsecond. */
   fill: async ({ id }, count, length) => {
     await query(
       `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
@@ -82,7 +82,7 @@ function query<Row>(sql: string, values: unknown[]): Promise<Row[]> {
   return service.database.query<Row & Record<string, unknown>>(sql, values);
 }
 
-describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
+describe.each([VERSIONS, CHECKPOINTS])('GET $key with many rows', (list) => {
   const { key, path, page, pageSize, expected } = list;
   let names = 0;
 
@@ -92,7 +92,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     return notes;
   }
 
-  /** While `work` runs, `before` is called before each page is read, with its number, from 1. */
+  /** Calls `before` with the page number, from 1, before each page that `work` reads. */
   async function watchPages<T>(
     before: (number: number, values: readonly Parameter[]) => Promise<void> | void,
     work: () => Promise<T>,
@@ -112,7 +112,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
   }
 
   it.each([pageSize - 1, pageSize, pageSize + 1, 3 * pageSize + 7])(
-    'lists each of %d once, byte for byte as one query does',
+    'lists each of %d rows once, byte for byte as one query would',
     async (count) => {
       const notes = await filled(count);
       const rows = await query(expected, [notes.id]);
@@ -128,10 +128,10 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     },
   );
 
-  it('neither repeats nor loses items that exist all the time, whatever comes and goes meanwhile', async () => {
+  it('neither repeats nor loses items when others are added and deleted meanwhile', async () => {
     const notes = await filled(3 * pageSize);
     const rows = await query<{ id: string }>(expected, [notes.id]);
-    const gone = [rows[pageSize - 1]!.id, rows[pageSize + 1]!.id]; // where the next page begins, and one of that page
+    const gone = [rows[pageSize - 1]!.id, rows[pageSize + 1]!.id]; // the cursor and one row of the next page
     const { body } = await watchPages(
       async (number) => {
         if (number !== 2) return;
@@ -162,7 +162,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     );
   });
 
-  it('ends the connection when the database fails between two pages, and answers a flat error when it fails before', async () => {
+  it('is cut off when the database fails between two pages, and is 500 when it fails before', async () => {
     const notes = await filled(2 * pageSize);
     const get = (failing: number): Promise<supertest.Response> =>
       watchPages(
@@ -181,7 +181,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     expect(await get(1)).toMatchObject({ status: 500, body: { error: expect.any(String) } });
   });
 
-  it('breaks off when the workspace is deleted between two pages, before its rows are', async () => {
+  it('is cut off when the workspace is deleted between two pages, before its rows are', async () => {
     const notes = await filled(2 * pageSize);
     const remove = async (number: number): Promise<void> => {
       if (number === 2) await query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [notes.id]);
@@ -189,7 +189,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     await expect(watchPages(remove, () => notes.user.get(notes.path + path))).rejects.toThrow('aborted');
   });
 
-  it('breaks off when the workspace and its rows are deleted between two pages', async () => {
+  it('is cut off when the workspace and its rows are deleted between two pages', async () => {
     const notes = await filled(2 * pageSize);
     const remove = async (number: number): Promise<void> => {
       if (number !== 2) return;
@@ -211,7 +211,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
     expect(pages).toBe(1);
   });
 
-  it('reads only the rows of a page for a page, at every position', async () => {
+  it('reads no more rows than a page has, at every position', async () => {
     const notes = await filled(5 * pageSize);
     await service.database.query('ANALYZE');
     const asked: (readonly Parameter[])[] = [];
@@ -228,7 +228,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
       return rows[0]!.read;
     };
     try {
-      await connection.query('BEGIN'); // until its end the counts are kept
+      await connection.query('BEGIN'); // the counts are kept until its end
       for (const values of asked.slice(0, 5)) {
         const before = await rowsRead();
         await connection.query({ ...page, values: [...values] });
@@ -241,7 +241,7 @@ describe.each([VERSIONS, CHECKPOINTS])('GET $key, many of them', (list) => {
   });
 });
 
-/** The number once it stays the same for a while. */
+/** The count once it is stable. */
 async function settled(count: () => number, notes: TestWorkspace): Promise<number> {
   for (let before = -1; before !== count();) {
     before = count();

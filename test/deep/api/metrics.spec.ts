@@ -59,7 +59,7 @@ const WRITES = 'cloud_sync_key_slot_writes_total';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** By how much a number moves at both instances while something is done. */
+/** By how much a metric changes on each instance during `work`. */
 async function moved(
   name: string,
   labels: Labels,
@@ -91,7 +91,7 @@ describe('GET /metrics', () => {
     await unwatched.close();
   });
 
-  it('stops a start whose METRICS_PORT is taken, with one sentence', async () => {
+  it('makes the start fail with one sentence when METRICS_PORT is in use', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
@@ -312,7 +312,7 @@ describe('GET /metrics', () => {
     expect(exposition.value('nodejs_eventloop_lag_p99_seconds')).toEqual(expect.any(Number));
   });
 
-  it('logs once why a value is absent, until it is there again', async () => {
+  it('logs the reason for an absent value once, until the value is back', async () => {
     const told = (): number => service.logged().split('cloud_sync_blobs_waiting cannot be read').length - 1;
     const isThere = async (): Promise<boolean> =>
       (await Exposition.of(service)).value('cloud_sync_blobs_waiting', { state: 'staged' }) !== undefined;
@@ -328,7 +328,7 @@ describe('GET /metrics', () => {
     }
   });
 
-  it('names no user and nothing that a user has', async () => {
+  it('contains no user data and no secret', async () => {
     const { text, samples } = await Exposition.of(service);
     for (const secret of [
       workspace.id,
@@ -345,8 +345,8 @@ describe('GET /metrics', () => {
   });
 });
 
-describe('GET /metrics while PostgreSQL is away', () => {
-  it.each(['cut', 'silence'] as const)('answers what is known without it: %s', async (fault) => {
+describe('GET /metrics while PostgreSQL is unreachable', () => {
+  it.each(['cut', 'silence'] as const)('returns the metrics that do not need it: %s', async (fault) => {
     const database = await createDatabase();
     const link = await DatabaseLink.to(database);
     const linked = await startService({ env: { ...env, DATABASE_URL: link.url } });

@@ -36,7 +36,7 @@ interface Somebody {
   readonly token: string;
 }
 
-/** Somebody who is signed in, as by a browser on the service's own origin. */
+/** Signs up a user as a browser on the service's own origin does. */
 async function signedIn(): Promise<Somebody> {
   const { email, ...more } = account();
   const answer = await post('sign-up/email', { Origin: BASE_URL }, { email, ...more }).expect(200);
@@ -51,7 +51,7 @@ const sessionOf = async (headers: Record<string, string>): Promise<unknown> =>
 const bearerOf = ({ token }: Somebody): Record<string, string> => ({ Authorization: `Bearer ${token}` });
 
 describe('a browser on the service’s own origin', () => {
-  it('reads and ends its session with its cookies, which no other route takes', async () => {
+  it('reads and ends its session with its cookies, which /api/v1 does not accept', async () => {
     const { cookies: Cookie, email } = await signedIn();
     const kinds: Record<string, string>[] = [
       { Origin: BASE_URL },
@@ -74,7 +74,7 @@ describe.each([...WEB_VIEWS, 'https://notes.xn--bcher-kva.example'])('a page of 
     'Sec-Fetch-Mode': 'cors',
   }));
 
-  it('may sign up and in, read the answers, and use the session of its own', async () => {
+  it('may sign up and in, read the responses, and use its session as a bearer', async () => {
     for (const browser of browsers) {
       const somebody = account();
       const answer = await post('sign-up/email', browser, somebody).expect(200);
@@ -89,7 +89,7 @@ describe.each([...WEB_VIEWS, 'https://notes.xn--bcher-kva.example'])('a page of 
     await supertest(service.url).options('/api/auth/one-time-token/verify').set(asked).expect(204);
   });
 
-  it('neither uses the cookies of the service nor sets any, and is allowed no credentials', async () => {
+  it('neither uses the cookies of the service nor gets any, and is allowed no credentials', async () => {
     const somebody = await signedIn();
     for (const browser of [...browsers, { Origin: origin }]) {
       const headers = { ...browser, Cookie: somebody.cookies };
@@ -121,7 +121,7 @@ describe.each([
   'https://evil.example',
   'null',
 ])('a page of %s, which is not trusted', (origin) => {
-  it('may do none of this, with cookies or without', async () => {
+  it('may neither sign up nor use or end a session, with cookies or without', async () => {
     const browser = { Origin: origin, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' };
     for (const headers of [browser, { Origin: origin }]) {
       const answer = await post('sign-up/email', headers, account()).expect(403);
@@ -135,7 +135,7 @@ describe.each([
   });
 });
 
-it('the pages show who is signed in to somebody who follows a link, and not to a script of another origin', async () => {
+it('the pages show who is signed in after a link from another site, but not to its scripts', async () => {
   const { cookies: Cookie, email } = await signedIn();
   const account = async (headers: Record<string, string>): Promise<boolean> =>
     (
@@ -208,7 +208,7 @@ describe('a path of the identity handler', () => {
 });
 
 describe('a client that sends no Origin', () => {
-  it('signs up and in with the fetch of Node.js itself, and with nothing but a body', async () => {
+  it('signs up and in with fetch of Node.js, and signs in with only a body', async () => {
     const somebody = account();
     const fetched = (action: string, headers = {}): Promise<Response> =>
       fetch(`${service.url}/api/auth/${action}`, {
@@ -236,7 +236,7 @@ describe('a client that sends no Origin', () => {
     },
   );
 
-  it('signs in again with the cookies of the last time, as a program with a cookie jar does', async () => {
+  it('signs in again with the cookies of an earlier session, as a cookie jar sends them', async () => {
     const one = await signedIn();
     const another = account();
     await post('sign-up/email', {}, another).expect(200);
@@ -252,7 +252,7 @@ describe('a client that sends no Origin', () => {
     expect(await sessionOf(bearerOf(one))).toMatchObject({ user: { email: one.email } });
   });
 
-  it('is nobody by its cookies: a session counts as a bearer', async () => {
+  it('cannot use a session by its cookies, only as a bearer', async () => {
     const somebody = await signedIn();
     const jar = { Cookie: somebody.cookies };
     expect(await sessionOf(jar)).toBeNull();
@@ -268,7 +268,7 @@ describe('a client that sends no Origin', () => {
         await post(action, { Cookie, 'Sec-Fetch-Site': site }, account()).expect(403);
   });
 
-  it('is who its bearer says, whatever its cookies say, in a browser on the service’s own origin too', async () => {
+  it('is identified by its bearer, whatever its cookies, also on the service’s own origin', async () => {
     const one = await signedIn();
     const other = await signedIn();
     const browsers: Record<string, string>[] = [
@@ -284,7 +284,7 @@ describe('a client that sends no Origin', () => {
     }
   });
 
-  it('is judged by its Referer, when it has one', async () => {
+  it('is checked by its Referer when it sends one', async () => {
     await post('sign-up/email', { Referer: 'https://evil.example/' }, account()).expect(403);
     await post('sign-up/email', { Referer: `${BASE_URL}/x` }, account()).expect(200);
   });

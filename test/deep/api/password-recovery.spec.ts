@@ -33,7 +33,7 @@ interface Somebody {
   readonly session: string;
 }
 
-/** Notices that are gathered are sent after ten minutes. */
+/** Without batched notices, which are sent after ten minutes. */
 const UNSENT = `SELECT FROM mail_queue WHERE parameters ->> 'count' IS NULL`;
 
 async function signUp(name: string): Promise<Somebody> {
@@ -64,7 +64,7 @@ async function requested({ email }: Somebody): Promise<string> {
 }
 
 describe('a forgotten password', () => {
-  it('is replaced by a link in a mail, and all sign-ins end', async () => {
+  it('is replaced through a link in a mail, and all sessions end', async () => {
     const ann = await signUp('ann');
     const visitor = new Visitor(service.url);
     const form = await visitor.get('/account/forgot');
@@ -103,12 +103,12 @@ describe('a forgotten password', () => {
     expect(textOf((await visitor.get('/account/reset')).text)).toContain('This link does not work any more');
   });
 
-  it('revokes the access tokens if wished', async () => {
+  it('is replaced without revoking access tokens, unless requested', async () => {
     const { email } = await signUp('bob');
     const bob = await TestUser.logIn(service.url, 'bob');
     const { body: kept } = await bob.post('/api/v1/auth/tokens').send({ name: 'one' }).expect(201);
     const asToken = (): supertest.Test => bob.at(service.url, kept.token).get('/api/v1/workspaces');
-    // The first proof of an address ends what somebody else may have made before it.
+    // The first proof of an address revokes what others may have created before it.
     await service.database.query('UPDATE users SET email_verified = true WHERE email = $1', [email]);
     const token = await requested({ email, session: '' });
     await post('reset-password', { token, newPassword: NEW_PASSWORD }).expect(200, { status: true });
@@ -120,7 +120,7 @@ describe('a forgotten password', () => {
     await asToken().expect(401);
   });
 
-  it('answers the same for an address without an account, and sends nothing there', async () => {
+  it('gets the same response for an address without an account, to which nothing is sent', async () => {
     const cid = await signUp('cid');
     const answers = await Promise.all(
       [cid.email, 'nobody@example.org'].map((email) => post('request-password-reset', { email })),
@@ -138,7 +138,7 @@ describe('a forgotten password', () => {
     expect(smtp.to('nobody@example.org')).toEqual([]);
   });
 
-  it('waits for no mail server', async () => {
+  it('is requested without waiting for the mail server', async () => {
     const dan = await signUp('dan');
     await smtp.goAway();
     await post('request-password-reset', { email: dan.email }).expect(200);
@@ -148,8 +148,8 @@ describe('a forgotten password', () => {
   });
 });
 
-describe('the link', () => {
-  it('works once, also used fifty times at once on two instances', async () => {
+describe('the recovery link', () => {
+  it('works once, even when used fifty times at once on two instances', async () => {
     const eve = await signUp('eve');
     const token = await requested(eve);
     const passwords = Array.from({ length: 50 }, (_, i) => `${NEW_PASSWORD} ${i}`);
@@ -167,7 +167,7 @@ describe('the link', () => {
     await signIn(eve.email, worked[0]!).expect(200);
   });
 
-  it('works for thirty minutes', async () => {
+  it('stops working after thirty minutes', async () => {
     const fay = await signUp('fay');
     const token = await requested(fay);
     service.clock.advance(30 * MINUTE_MS);
@@ -191,7 +191,7 @@ describe('the link', () => {
     await post('reset-password', { token, newPassword: `${NEW_PASSWORD}!` }).expect(400);
   });
 
-  it('is not made valid again by a repeat of its mail', async () => {
+  it('is neither sent nor valid again after its use', async () => {
     const gil = await signUp('gil');
     smtp.received.length = 0;
     smtp.faults.losesAnswer = true;
@@ -208,7 +208,7 @@ describe('the link', () => {
     await post('reset-password', { token, newPassword: PASSWORD }).expect(400);
   });
 
-  it('is the same in each attempt at its mail', async () => {
+  it('is the same in each delivery attempt', async () => {
     const hal = await signUp('hal');
     smtp.received.length = 0;
     smtp.faults.losesAnswer = true;
@@ -223,7 +223,7 @@ describe('the link', () => {
     await post('reset-password', { token, newPassword: NEW_PASSWORD }).expect(200);
   });
 
-  it('cannot be made from the database, and is in no log', async () => {
+  it('is neither in the database nor in a log', async () => {
     const ida = await signUp('ida');
     await smtp.goAway();
     await post('request-password-reset', { email: ida.email }).expect(200);
@@ -236,7 +236,7 @@ describe('the link', () => {
     for (const text of [queued, links, service.logged(), other.logged()]) expect(text).not.toContain(token);
   });
 
-  it('of a suspended account is not sent, and does not work', async () => {
+  it('does not work once the account is suspended', async () => {
     const jan = await signUp('jan');
     const token = await requested(jan);
     await service.database.query('UPDATE users SET suspended_at = now() WHERE email = $1', [jan.email]);
@@ -244,8 +244,8 @@ describe('the link', () => {
   });
 });
 
-describe('without a mail server', () => {
-  it('there is nothing of all this', async () => {
+describe('a service without a mail server', () => {
+  it('has no routes, pages or links for password recovery', async () => {
     const bare = await startService();
     await post('request-password-reset', { email: 'ann@example.org' }, bare).expect(404);
     await post('reset-password', { token: 'x', newPassword: NEW_PASSWORD }, bare).expect(404);
@@ -257,7 +257,7 @@ describe('without a mail server', () => {
   });
 });
 
-describe('requests for links', () => {
+describe('requests for recovery links', () => {
   it('are limited to five an hour for an address, whether or not it has an account', async () => {
     const limited = await startService({ env: { ...smtp.env, RATE_LIMIT_PER_MINUTE: '1200' } });
     const { email } = await TestUser.logIn(limited.url, 'kim');

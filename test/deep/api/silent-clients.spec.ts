@@ -33,7 +33,7 @@ async function close(): Promise<void> {
   await service.close();
 }
 
-/** A connection from an address of its own network. */
+/** A connection from a local address, each of which counts as a network. */
 function from(localAddress: string): Socket {
   const port = Number(new URL(service.url).port);
   const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
@@ -48,7 +48,7 @@ const signOut = (length: number): Buffer =>
     'Content-Length': String(length),
   });
 
-/** A pull of which nothing but its head has come. */
+/** A pull of which only the head is sent. */
 function begunPull(user: TestUser, path: string, length: number, socket = openSocket(service.url)): Socket {
   open.push(socket);
   const headers = { Host: 'x', Authorization: `Bearer ${user.token}`, Connection: 'close' };
@@ -70,11 +70,11 @@ const looks = (count: number): void => {
   for (let look = 0; look < count; look++) waiting.look();
 };
 
-describe('requests whose clients send a byte now and then', () => {
+describe('requests with slow bodies', () => {
   beforeAll(() => start());
   afterAll(close);
 
-  it('are as many as all slots, from ten addresses, and keep nobody out', async () => {
+  it('occupy no slots: more than all slots, from ten addresses, keep nobody out', async () => {
     for (let n = 0; n <= MOST_UNDER_WAY; n++) {
       from(`127.0.0.${10 + (n % ADDRESSES)}`).write(Buffer.concat([signOut(100), Buffer.from('{')]));
       if (n % 100 === 0) await eventually(() => expect(waiting.size).toBe(n + 1));
@@ -91,7 +91,7 @@ describe('responses that are not read', () => {
   beforeAll(() => start());
   afterAll(close);
 
-  it('are not under way, however much of them is left', async () => {
+  it('occupy no slot, however much of them is left', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     await workspace.put('bGFyZ2U', randomBytes(32 * MIB)).expect(201);
@@ -110,7 +110,7 @@ describe('slow uploads', () => {
   beforeAll(() => start());
   afterAll(close);
 
-  it('that end together, dropped or aborted, run no statement', async () => {
+  it('that end together, by the client or with 408, do not query the state of the caller', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     await workspace.put('Zmlyc3Q', 'the guard reads nothing from now on').expect(201);
@@ -132,7 +132,7 @@ describe('slow uploads', () => {
   });
 });
 
-describe('the least pace of a body', () => {
+describe('the minimum pace of a body', () => {
   let alice: TestUser;
   let path: string;
   beforeAll(async () => {
@@ -147,7 +147,7 @@ describe('the least pace of a body', () => {
       expect([...waiting].map((client) => [client.progress, client.isSilent])).toEqual([[bytes, true]]),
     );
 
-  it('is kept by a client that sends so much in each interval, for as long as its body is', async () => {
+  it('is met by a client that sends LEAST_BYTES in each of many intervals', async () => {
     const body = JSON.stringify({ deviceId: 'slow', cursor: 0 }).padStart(40 * LEAST_BYTES);
     const socket = begunPull(alice, path, body.length);
     const answer = received(socket);
@@ -163,7 +163,7 @@ describe('the least pace of a body', () => {
     expect(answerOf(await answer).status).toBe(200);
   });
 
-  it('is not kept by a client that sends a byte less in one of them: 408, and the connection is closed', async () => {
+  it('is not met by a client that sends a byte less in one: 408, and the connection is closed', async () => {
     const socket = begunPull(alice, path, 3 * LEAST_BYTES);
     await progressed(0);
     socket.write(Buffer.alloc(LEAST_BYTES, ' '));
@@ -179,7 +179,7 @@ describe('the least pace of a body', () => {
     expect(headers['connection']).toBe('close');
   });
 
-  it('is kept by a phone that uploads 5 MB with 8 kB/s and stands still for ten seconds of each minute', async () => {
+  it('is met by a phone that uploads 5 MB at 8 kB/s and pauses ten seconds a minute', async () => {
     const workspace = await alice.workspace();
     const body = randomBytes(5_000_000);
     const socket = openSocket(service.url);
@@ -206,7 +206,7 @@ describe('the least pace of a body', () => {
     expect((await workspace.get('cGhvdG8').expect(200)).body).toEqual(body);
   });
 
-  it('does not count the time in which the service has something to do', async () => {
+  it('does not include the time in which the service is busy', async () => {
     const silent = begunPull(alice, path, 10);
     await progressed(0);
     silent.write('{');
@@ -222,11 +222,11 @@ describe('the least pace of a body', () => {
   });
 });
 
-describe('waiting clients beyond their bounds', () => {
+describe('waiting clients beyond a limit', () => {
   beforeEach(start);
   afterEach(close);
 
-  it('lose the slowest of the network with the most; those of others go on', async () => {
+  it('lose the slowest client of the network that has the most', async () => {
     waiting.most.clients = 12;
     const many = Array.from({ length: 9 }, () => from('127.0.0.2'));
     const few = Array.from({ length: 3 }, () => from('127.0.0.3'));
@@ -248,7 +248,7 @@ describe('waiting clients beyond their bounds', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('lose the one that came last of networks with as many', async () => {
+  it('lose the latest client when networks have equally many', async () => {
     waiting.most.clients = 1;
     const [first, last] = [from('127.0.0.2'), from('127.0.0.3')];
     const answer = earlyAnswer(first);
@@ -260,7 +260,7 @@ describe('waiting clients beyond their bounds', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('lose bytes of the account that holds the most', async () => {
+  it('lose a client of the account that holds the most bytes', async () => {
     waiting.most.heldBytes = MIB;
     const [alice, bob] = [await service.user('alice'), await service.user('bob')];
     const [hers, his] = [await alice.workspace(), await bob.workspace()];
@@ -280,7 +280,7 @@ describe('waiting clients beyond their bounds', () => {
     expect(answerOf(await answer).status).toBe(200);
   });
 
-  it('lose the client that grows, of the account with the most, although it is not silent', async () => {
+  it('lose a growing client of the account that holds the most, even if it is not silent', async () => {
     waiting.most.heldBytes = MIB / 2;
     const [alice, bob] = [await service.user('alice'), await service.user('bob')];
     const [hers, his] = [await alice.workspace(), await bob.workspace()];
@@ -300,7 +300,7 @@ describe('waiting clients beyond their bounds', () => {
     expect(answerOf(await answer).status).toBe(200);
   });
 
-  it('lose the slowest of the account of a network that has the most, not the slowest of the network', async () => {
+  it('lose the slowest client of the largest account of a network, not of the network', async () => {
     waiting.most.clients = 5;
     const [alice, bob] = [await service.user('alice'), await service.user('bob')];
     const [hers, his] = [await alice.workspace(), await bob.workspace()];
@@ -328,14 +328,14 @@ describe('bytes that are held for a silent client', () => {
   });
   afterAll(close);
 
-  it('count when they came before the first silence', async () => {
+  it('include those that arrived before its first pause', async () => {
     const socket = from('127.0.0.1');
     const part = '{'.padEnd(1_000);
     socket.write(Buffer.concat([signOut(5_000), Buffer.from(part)])); // one segment
     await eventually(() => expect([waiting.unsentBodies, waiting.heldBytes]).toEqual([1, part.length]));
   });
 
-  it('are the text of a note, and not the escapes that it is written with', async () => {
+  it('are those of the decoded text of a note, without its escapes', async () => {
     const alice = await service.user('alice');
     const vault = await TestVault.setUp(await alice.workspace());
     const text = '\\u0061'.repeat(40_000);
@@ -357,7 +357,7 @@ describe('bytes that are held for a silent client', () => {
     });
   });
 
-  it('are no more when an upload fails before the store reads it; the rest of its body is discarded', async () => {
+  it('are released when an upload fails before the store reads it, and the rest is discarded', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const socket = openSocket(service.url);
@@ -375,7 +375,7 @@ describe('bytes that are held for a silent client', () => {
     await ended;
   });
 
-  it('are those of a small blob, of an upload that may still be one', async () => {
+  it('include an upload that may still become an inline blob', async () => {
     const alice = await service.user('alice');
     const { inlineBlobBytes } = service.app.get(Configuration);
     const workspace = await alice.workspace();
@@ -386,7 +386,7 @@ describe('bytes that are held for a silent client', () => {
     await eventually(() => expect(waiting.heldBytes).toBe(inlineBlobBytes - 1));
   });
 
-  it('may be one of the largest bodies, and others beside it', () => {
+  it('may be a body of the maximum size and 16 MiB more', () => {
     const { maxFileBytes } = service.app.get(Configuration);
     expect(waiting.most.heldBytes).toBeGreaterThanOrEqual(maxFileBytes + 16 * MIB);
   });

@@ -30,7 +30,7 @@ afterEach(() => {
   provider.faults.clear();
 });
 
-/** The address that a page leads to. */
+/** The address to which a page redirects. */
 const addressOf = (page: supertest.Response): string => String(page.headers.refresh).replace(/^0; url=/, '');
 
 /** Begins a sign-in on a page. */
@@ -40,12 +40,12 @@ async function begin(browser: Visitor, page = '/account', button = BUTTON): Prom
   return addressOf(left);
 }
 
-/** Goes the whole way. Returns the answer to the callback. */
+/** Signs in completely. Returns the response to the callback. */
 async function signIn(person: Person, browser: Visitor, page = '/account'): Promise<supertest.Response> {
   return browser.get(await provider.signIn(await begin(browser, page), person));
 }
 
-/** Who is signed in with a browser. */
+/** The user signed in with a browser. */
 async function userOf(browser: Visitor, at = service): Promise<{ id: string; email: string } | null> {
   const headers = { Cookie: browser.cookie, 'Sec-Fetch-Site': 'same-origin' };
   const answer = await supertest(at.url).get('/api/auth/get-session').set(headers);
@@ -131,7 +131,7 @@ describe('a sign-in through the provider', () => {
     }
   });
 
-  it('creates one account when a person comes twice at once', async () => {
+  it('creates one account when a person signs in three times at once', async () => {
     const person = provider.person('twins');
     const browsers = [new Visitor(service.url), new Visitor(service.url), new Visitor(service.url)];
     const backs: string[] = [];
@@ -160,7 +160,7 @@ describe('a sign-in through the provider', () => {
     expect(secrets.filter((secret) => rows.includes(secret))).toEqual([]);
   });
 
-  it('ends here alone when the person signs out here', async () => {
+  it('ends at the service but not at the provider when the user signs out', async () => {
     const browser = new Visitor(service.url);
     const atProvider = new Visitor(provider.url);
     const person = provider.person('dora');
@@ -171,7 +171,7 @@ describe('a sign-in through the provider', () => {
     expect(await userOf(browser)).toBeNull();
   });
 
-  it('counts towards the cap of sessions and is in the list of sign-ins', async () => {
+  it('counts towards the cap of 200 sessions', async () => {
     const browser = new Visitor(service.url);
     await signIn(provider.person('counted'), browser);
     const { id } = (await userOf(browser))!;
@@ -198,7 +198,7 @@ describe('a sign-in through the provider', () => {
 });
 
 describe('a sign-in to an account with a second factor', () => {
-  /** Somebody with a verified address and a factor, whom the provider knows. */
+  /** A user with a verified address and a second factor, known at the provider. */
   async function protectedUser(name: string) {
     const { id, token } = await signUp(name);
     await service.database.query('UPDATE users SET email_verified = true WHERE id = $1', [id]);
@@ -243,7 +243,7 @@ describe('a sign-in to an account with a second factor', () => {
   it.each([
     ['desktop', DESKTOP],
     ['web', WEB],
-  ])('leads to the one-time token of the %s handoff after the code', async (kind, path) => {
+  ])('continues to the one-time token of the %s handoff after the code', async (kind, path) => {
     const { factor, person } = await protectedUser(`code-${kind}`);
     const browser = new Visitor(service.url);
     const page = await signIn(person, browser, path);
@@ -264,7 +264,7 @@ describe('a sign-in to an account with a second factor', () => {
     expect(await userOf(browser)).toBeNull();
   });
 
-  it('ends with a reset of the factors', async () => {
+  it('is invalid after a reset of the factors', async () => {
     const { id, factor, person } = await protectedUser('reset-at-code');
     const browser = new Visitor(service.url);
     const page = await signIn(person, browser);
@@ -274,8 +274,8 @@ describe('a sign-in to an account with a second factor', () => {
   });
 });
 
-describe('an account that exists', () => {
-  it('is linked by its verified address, and this is recorded', async () => {
+describe('an existing account', () => {
+  it('is linked by its verified address, and the audit log records it', async () => {
     const { id } = await signUp('erin');
     await service.database.query('UPDATE users SET email_verified = true WHERE id = $1', [id]);
     const browser = new Visitor(service.url);
@@ -299,7 +299,7 @@ describe('an account that exists', () => {
       .expect(200);
   });
 
-  it('loses its password, sessions and tokens if nobody had shown that the address is theirs', async () => {
+  it('loses its password, sessions and tokens if its address was never verified', async () => {
     const { id, token } = await signUp('fay');
     const user = await service.newcomer('fay');
     const pat = await user.post('/api/v1/auth/tokens').send({ name: 'before', scopes: ['full'] });
@@ -324,7 +324,7 @@ describe('an account that exists', () => {
     ]);
   });
 
-  it('loses its second factor and passkeys too', async () => {
+  it('loses its second factor and passkeys in that case', async () => {
     const { id, token } = await signUp('fern');
     await turnOnFactor(service, token);
     await service.database.query(
@@ -339,7 +339,7 @@ describe('an account that exists', () => {
       expect(await service.database.query(`SELECT FROM ${table} WHERE user_id = $1`, [id])).toEqual([]);
   });
 
-  it('keeps them if the browser is signed in to it', async () => {
+  it('keeps its password if the browser is signed in to it', async () => {
     const { id } = await signUp('gus');
     const browser = new Visitor(service.url);
     await browser.submit(await browser.get('/account'), 'Sign in', {
@@ -366,7 +366,7 @@ describe('an account that exists', () => {
     await expectRefused(browser, () => signIn(person, browser), 'Verify it in your account at Our Login');
   });
 
-  it('gives the same answer to an unverified address when there is none', async () => {
+  it('is not revealed to a person with an unverified address', async () => {
     await signUp('ida');
     const pages = [];
     for (const name of ['ida', 'nobody-yet']) {
@@ -384,9 +384,9 @@ describe('an account that exists', () => {
   });
 
   it.each([
-    ['none', undefined],
-    ['one that is not an address', 'somebody'],
-    ['one with a foreign letter', 'аda@example.org'],
+    ['no address', undefined],
+    ['text that is no address', 'somebody'],
+    ['an address with a foreign letter', 'аda@example.org'],
   ])('is not found by %s', async (name, email) => {
     const browser = new Visitor(service.url);
     const person = provider.person(`no-address ${name}`, { email });
@@ -394,7 +394,7 @@ describe('an account that exists', () => {
   });
 });
 
-describe('the end of a link', () => {
+describe('unlinking the provider', () => {
   const DISCONNECT = 'Disconnect Our Login';
 
   const signInHere = (email: string): supertest.Test =>
@@ -403,7 +403,7 @@ describe('the end of a link', () => {
       .set('Origin', BASE_URL)
       .send({ email, password: PASSWORD });
 
-  /** Somebody with a password, whom the provider knows and whose browser is signed in. */
+  /** A user with a password and a linked provider, signed in with a browser. */
   async function linked(name: string) {
     const { id, token } = await signUp(name);
     await service.database.query('UPDATE users SET email_verified = true WHERE id = $1', [id]);
@@ -481,7 +481,7 @@ describe('the end of a link', () => {
     expect(await linksOf(id)).toEqual([]);
   });
 
-  it('by an operator takes also the last way to sign in, and ends every session', async () => {
+  it('by an operator is possible for the only way to sign in, and ends every session', async () => {
     const browser = new Visitor(service.url);
     await signIn(provider.person('cut-off'), browser);
     const { id } = (await userOf(browser))!;
@@ -493,7 +493,7 @@ describe('the end of a link', () => {
     );
   });
 
-  it('is at once: a sign-in that had found the link before it begins no session', async () => {
+  it('takes effect at once: a sign-in that has already found the link begins no session', async () => {
     const { id, person } = await linked('overtaken');
     const accounts = service.app.get(LinkedAccounts, { strict: false });
     const find = accounts.find.bind(accounts);
@@ -512,7 +512,7 @@ describe('the end of a link', () => {
     expect(await service.database.query('SELECT FROM auth_sessions WHERE user_id = $1', [id])).toEqual([]);
   });
 
-  it('lets the address pass on to another person at the provider', async () => {
+  it('lets another person at the provider link the address', async () => {
     const { id } = await linked('handed-over');
     const successor = provider.person('successor', { email: 'handed-over@example.org' });
     const refused = new Visitor(service.url);
@@ -524,11 +524,11 @@ describe('the end of a link', () => {
   });
 });
 
-describe('an attack on the way back', () => {
+describe('attacks on a sign-in', () => {
   const OVER = 'This sign-in is over';
   const UNVERIFIED = 'could not be verified';
 
-  it('a state is used once, also by many requests at once', async () => {
+  it('a state works once, even for 20 concurrent requests', async () => {
     const browser = new Visitor(service.url);
     const back = await provider.signIn(await begin(browser), provider.person('kim'));
     const requests = provider.requests.length;
@@ -564,7 +564,7 @@ describe('an attack on the way back', () => {
     }
   });
 
-  it('a sign-in that took too long is over', async () => {
+  it('a sign-in expires after 15 minutes', async () => {
     const browser = new Visitor(service.url);
     const back = await provider.signIn(await begin(browser), provider.person('late'));
     service.clock.advance(15 * 60_000);
@@ -578,7 +578,7 @@ describe('an attack on the way back', () => {
   it.each([
     ['another issuer', 'https://evil.example'],
     ['no issuer, though the provider always names it', undefined],
-  ])('an answer of %s is refused before the code is sent anywhere', async (_, issuer) => {
+  ])('a callback with %s is refused before the code is sent', async (_, issuer) => {
     const browser = new Visitor(service.url);
     const back = new URL(await provider.signIn(await begin(browser), provider.person('mix')), BASE_URL);
     expect(back.searchParams.get('iss')).toBe(provider.url);
@@ -589,7 +589,7 @@ describe('an attack on the way back', () => {
     expect(provider.requests.slice(requests)).toEqual([]);
   });
 
-  it('an error of the provider is told, with a way to start again', async () => {
+  it('an error of the provider is shown with a link to start again', async () => {
     const browser = new Visitor(service.url);
     const state = new URL(await begin(browser, DESKTOP)).searchParams.get('state');
     const back = `/auth/single-sign-on/callback?error=access_denied&state=${state}&iss=${encodeURIComponent(provider.url)}`;
@@ -601,7 +601,7 @@ describe('an attack on the way back', () => {
     ['another issuer', (claims) => provider.sign({ ...claims, iss: 'https://evil.example' })],
     ['another audience', (claims) => provider.sign({ ...claims, aud: 'another-service' })],
     [
-      'several audiences without ours as the party',
+      'several audiences without an authorized party',
       (claims) => provider.sign({ ...claims, aud: [claims.aud, 'other'] }),
     ],
     ['another authorized party', (claims) => provider.sign({ ...claims, azp: 'another-service' })],
@@ -641,7 +641,7 @@ describe('an attack on the way back', () => {
   });
 
   it.each(['return_to', 'page', 'scheme', 'redirect', 'next', 'callbackURL'])(
-    'the query cannot name where to return to: %s',
+    'the query cannot set the page to return to: %s',
     async (name) => {
       const browser = new Visitor(service.url);
       const back = await provider.signIn(await begin(browser), provider.person('quinn'));
@@ -654,19 +654,19 @@ describe('an attack on the way back', () => {
     ['page', 'https://evil.example/'],
     ['page', '//evil.example'],
     ['page', undefined],
-  ])('the form cannot name a foreign page: %s = %s', async (name, value) => {
+  ])('the form cannot set a foreign page: %s = %s', async (name, value) => {
     const browser = new Visitor(service.url);
     const answer = await browser.submit(await browser.get('/account'), BUTTON, { [name]: value });
     expect(answer.status).toBe(400);
   });
 
-  it('the form cannot name a foreign target of the web handoff', async () => {
+  it('the form cannot set a foreign target of the web handoff', async () => {
     const browser = new Visitor(service.url);
     const fields = { return_to: 'https://evil.example/' };
     expect((await browser.submit(await browser.get(WEB), BUTTON, fields)).status).toBe(400);
   });
 
-  it('a form without the token of this browser begins nothing', async () => {
+  it('a form with a wrong CSRF token or from another origin begins nothing', async () => {
     const browser = new Visitor(service.url);
     const page = await browser.get('/account');
     const before = await rowsOf('auth_verifications');
@@ -676,7 +676,7 @@ describe('an attack on the way back', () => {
     expect(await rowsOf('auth_verifications')).toBe(before);
   });
 
-  it('sends a challenge, never the verifier, and the secrets of two sign-ins differ', async () => {
+  it('the request to the provider has a challenge, and two sign-ins have different secrets', async () => {
     const browser = new Visitor(service.url);
     const [one, two] = [new URL(await begin(browser)), new URL(await begin(browser))];
     expect(Object.fromEntries(one.searchParams)).toMatchObject({
@@ -693,7 +693,7 @@ describe('an attack on the way back', () => {
   });
 });
 
-describe('a provider that is away', () => {
+describe('a faulty provider', () => {
   const AWAY = 'the sign-in provider cannot be reached';
 
   async function withService(work: (fresh: TestService) => Promise<void>, env = provider.env): Promise<void> {
@@ -706,7 +706,7 @@ describe('a provider that is away', () => {
   }
 
   it.each(['away', 'huge', 'redirect', 'broken'] as const)(
-    'does not keep the service from starting, and is 503 until it is back (%s)',
+    'does not prevent the start, and sign-ins are 503 until it recovers (%s)',
     async (fault) => {
       provider.faults.set('/.well-known', fault);
       await withService(async (fresh) => {
@@ -728,7 +728,7 @@ describe('a provider that is away', () => {
     },
   );
 
-  it('is asked once by all who come while it fails', async () => {
+  it('gets one request for ten concurrent sign-ins while it fails', async () => {
     provider.faults.set('/.well-known', 'away');
     await withService(async (fresh) => {
       const browser = new Visitor(fresh.url);
@@ -745,8 +745,8 @@ describe('a provider that is away', () => {
   it.each([
     ['the document is of another issuer', { issuer: 'https://evil.example' }],
     ['the token endpoint is not https', { token_endpoint: 'http://evil.example/token' }],
-    ['the keys are nowhere', { jwks_uri: undefined }],
-    ['people would be led to a script', { authorization_endpoint: 'javascript:alert(1)' }],
+    ['it names no keys', { jwks_uri: undefined }],
+    ['the authorization endpoint is a script', { authorization_endpoint: 'javascript:alert(1)' }],
   ])('is not used when %s', async (_, discovery) => {
     provider.discovery = discovery;
     try {
@@ -766,7 +766,7 @@ describe('a provider that is away', () => {
     ['/token', 'redirect'],
     ['/me', 'away'],
     ['/me', 'huge'],
-  ] as const)('%s %s: 503, nothing is created, and the person can start again', async (path, fault) => {
+  ] as const)('that fails (%s %s) causes 503, creates nothing and can be retried', async (path, fault) => {
     const browser = new Visitor(service.url);
     const person = provider.person(`unlucky${path.slice(1)}${fault}`);
     const back = await provider.signIn(await begin(browser), person);
@@ -778,16 +778,16 @@ describe('a provider that is away', () => {
     expect((await signIn(person, browser)).status).toBe(303);
   });
 
-  it('never reads without end', async () => {
+  it('is not read beyond a limit', async () => {
     const browser = new Visitor(service.url);
     const back = await provider.signIn(await begin(browser), provider.person('endless'));
     provider.faults.set('/token', 'huge');
     const before = provider.poured;
     expect((await browser.get(back)).status).toBe(503);
-    expect(provider.poured - before).toBeLessThan(16 * 1024 * 1024); // what the sockets between buffer
+    expect(provider.poured - before).toBeLessThan(16 * 1024 * 1024); // what the sockets may buffer
   });
 
-  it('is away when it refuses the secret, and the log says so', async () => {
+  it('that refuses the client secret causes 503, with the reason in the log', async () => {
     await withService(
       async (fresh) => {
         const browser = new Visitor(fresh.url);
@@ -802,7 +802,7 @@ describe('a provider that is away', () => {
 });
 
 describe('other providers', () => {
-  it('the secret is sent in the body to those who want that, and the address may be in the ID token', async () => {
+  it('may require the secret in the body and put the address into the ID token', async () => {
     const other = await OidcProvider.start({
       serviceUrl: BASE_URL,
       authMethod: 'client_secret_post',
@@ -844,7 +844,7 @@ describe('a recent sign-in', () => {
 });
 
 describe('SIGNUP_ENABLED=false', () => {
-  it('people with an account are linked, others are told whom to ask', async () => {
+  it('links people with an account, and tells others whom to ask', async () => {
     const closed = await startService({ beside: service, env: { ...provider.env, SIGNUP_ENABLED: 'false' } });
     try {
       await signUp('uma');
@@ -873,7 +873,7 @@ describe('OIDC_ONLY=true', () => {
   });
   afterAll(() => only.close());
 
-  it.each(['/account', DESKTOP, WEB])('%s shows the button alone', async (path) => {
+  it.each(['/account', DESKTOP, WEB])('%s shows only the button', async (path) => {
     const page = await new Visitor(only.url).get(path);
     expect(formsOf(page).map(({ label }) => label)).toEqual([BUTTON]);
   });
@@ -903,7 +903,7 @@ describe('OIDC_ONLY=true', () => {
     expect((await browser.post(path.replace(/\?.*/, ''), Object.entries(form))).status).toBe(403);
   });
 
-  it('people sign in through the provider, and see no password on their page', async () => {
+  it('people sign in through the provider, and see no password form on the account page', async () => {
     const browser = new Visitor(only.url);
     const address = addressOf(await browser.submit(await browser.get('/account'), BUTTON));
     await browser.get(await provider.signIn(address, provider.person('will')));
@@ -912,7 +912,7 @@ describe('OIDC_ONLY=true', () => {
     expect(formsOf(page).map(({ label }) => label)).not.toContain('Change password');
   });
 
-  it('dev-login stays', async () => {
+  it('dev-login still works', async () => {
     await expect(only.newcomer('dev')).resolves.toBeDefined();
   });
 });
@@ -938,7 +938,7 @@ describe('an invitation with single sign-on while sign-up is closed', () => {
     return link.slice(new URL(link).origin.length);
   }
 
-  it('makes the account of the person with the verified address, once, and under OIDC_ONLY alone', async () => {
+  it('creates an account for the verified address once, also under OIDC_ONLY', async () => {
     const only = await closed({ OIDC_ONLY: 'true' });
     const page = await invited(only, 'Xena@Example.org');
     const labels = formsOf(await new Visitor(only.url).get(page)).map(({ label }) => label);
@@ -957,7 +957,7 @@ describe('an invitation with single sign-on while sign-up is closed', () => {
     expect((await enter(only, provider.person('xena'))).answer.status).toBe(303);
   });
 
-  it('makes none for others: not invited, not verified, revoked or out of date', async () => {
+  it('creates no account for an uninvited, unverified, revoked or expired address', async () => {
     const one = await closed();
     const strangers: Person[] = [provider.person('uninvited')];
     await invited(one, 'yves@example.org');
@@ -972,7 +972,7 @@ describe('an invitation with single sign-on while sign-up is closed', () => {
     strangers.push(provider.person('late'));
     for (const stranger of strangers) expect((await enter(one, stranger)).answer.status).toBe(403);
     expect(await one.database.query('SELECT FROM users')).toEqual([]);
-    // The link alone makes an account as before, beside the provider.
+    // The link itself still creates an account without the provider.
     const page = await invited(one, 'zoe@example.org');
     const browser = new Visitor(one.url);
     const form = await browser.get(page);
@@ -981,7 +981,7 @@ describe('an invitation with single sign-on while sign-up is closed', () => {
     expect(made.status).toBe(303);
   });
 
-  it('makes one account of the same person in three browsers at once', async () => {
+  it('creates one account for a person in three browsers at once', async () => {
     const one = await closed();
     const person = provider.person('thrice');
     await invited(one, 'thrice@example.org');
@@ -996,7 +996,7 @@ describe('an invitation with single sign-on while sign-up is closed', () => {
     expect(await one.database.query('SELECT FROM users')).toHaveLength(1);
   });
 
-  it('makes no account with a password under OIDC_ONLY', async () => {
+  it('creates no account with a password under OIDC_ONLY', async () => {
     const only = await closed({ OIDC_ONLY: 'true' });
     const page = await invited(only, 'quin@example.org');
     const browser = new Visitor(only.url);
@@ -1008,8 +1008,8 @@ describe('an invitation with single sign-on while sign-up is closed', () => {
   });
 });
 
-describe('without a provider', () => {
-  it('the routes are 404, and no page has the button', async () => {
+describe('a service without a provider', () => {
+  it('answers 404 on the routes and has the button on no page', async () => {
     const plain = await startService({ env: { EDITOR_CALLBACK_URL: EDITOR } });
     try {
       const browser = new Visitor(plain.url);

@@ -47,7 +47,7 @@ afterAll(async () => {
   await pushService.close();
 });
 
-/** A user with everything that can act for an account. */
+/** A user with every kind of credential. */
 interface Person {
   readonly user: TestUser;
   readonly notes: TestWorkspace;
@@ -88,7 +88,7 @@ const devLogin = ({ email }: TestUser): supertest.Test =>
     .set('X-Dev-Login-Key', DEV_LOGIN_KEY)
     .send({ email, name: 'x' });
 
-/** What a suspended account may not do, and can do again when it is resumed. */
+/** Actions that are refused to a suspended account until it is resumed. */
 const DEEDS: Record<string, (person: Person) => supertest.Test> = {
   'ask who it is': ({ user }) => user.get('/api/v1/auth/me'),
   'ask who it is with an access token': ({ pat }) => pat.get('/api/v1/auth/me'),
@@ -124,7 +124,7 @@ describe('a suspended account', () => {
     },
   );
 
-  it('cannot use a one-time token from before', async () => {
+  it('cannot use an earlier one-time token', async () => {
     const { user, oneTimeToken } = await person();
     await suspend(user);
     const answer = await identity('post', 'one-time-token/verify').send({ token: oneTimeToken }).expect(403);
@@ -132,7 +132,7 @@ describe('a suspended account', () => {
     expect(answer.headers['set-cookie']).toBeUndefined();
   });
 
-  it('is told so before the scope of its token is checked', async () => {
+  it('is refused as suspended before the scope of its token is checked', async () => {
     const { user, notes } = await person();
     const minted = await user
       .post('/api/v1/auth/tokens')
@@ -169,7 +169,7 @@ describe('a suspended account', () => {
   });
 
   it.each(['/account', HANDOFF])(
-    'sees a page that says so at %s, signed in or when it signs in',
+    'gets a page about the suspension at %s, signed in or on sign-in',
     async (path) => {
       const { user } = await person();
       const [signedIn, stranger] = [new Visitor(service.url), new Visitor(service.url)];
@@ -216,7 +216,7 @@ describe('a suspended account', () => {
     },
   );
 
-  it('keeps its subscription: events of the payment provider count', async () => {
+  it('keeps its subscription, for which payment events are still processed', async () => {
     const { user } = await person();
     await suspend(user);
     const object = {
@@ -254,7 +254,7 @@ describe("a suspended account's sockets", () => {
     await bystander.close();
   });
 
-  it('are closed within seconds also when the instance hears nothing', async () => {
+  it('are closed by the periodic check when no event arrives', async () => {
     const { notes, user } = await person();
     const socket = await TestSocket.join(notes, 'laptop');
     await service.database.query('UPDATE users SET suspended_at = now() WHERE id = $1', [user.id]);
@@ -286,7 +286,7 @@ describe("a suspended account's devices", () => {
     return browser;
   }
 
-  it('are not pushed to, and are again when it is resumed', async () => {
+  it('receive no push until it is resumed', async () => {
     const [suspended, free] = [await person(), await person()];
     const browsers = [await subscribed(suspended.notes), await subscribed(free.notes)];
     await suspend(suspended.user);

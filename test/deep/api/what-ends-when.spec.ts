@@ -42,9 +42,9 @@ const SECRET = { AUTH_SECRET: 'the same for whatever restores a backup' };
 let home: string;
 let smtp: TestSmtp;
 let provider: OidcProvider;
-/** Where something happens to the account. */
+/** The instance on which the account is changed. */
 let service: TestService;
-/** Where the credentials are tried. */
+/** The instance on which the credentials are tried. */
 let other: TestService;
 /** The services that have not been closed. */
 const running: TestService[] = [];
@@ -64,7 +64,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** @param at their database and directory; new ones unless told */
+/** @param at the service whose database and directory they share; new ones by default */
 async function startBoth(at?: TestService): Promise<void> {
   const env = {
     ...SECRET,
@@ -84,7 +84,7 @@ async function closeBoth(): Promise<void> {
   for (let last = running.pop(); last; last = running.pop()) await last.close();
 }
 
-/** Somebody with every credential that there is. */
+/** A user with every kind of credential. */
 interface Person {
   readonly id: string;
   readonly email: string;
@@ -102,7 +102,7 @@ interface Person {
   readonly factor: TestFactor | undefined;
   /** The cookie of a sign-in that waits for a code. */
   readonly waiting: string;
-  /** A link to another address. */
+  /** A link that confirms another address. */
   readonly link: string;
   /** A link for a new password. */
   readonly resetLink: string;
@@ -130,7 +130,7 @@ async function jwtOf(session: string): Promise<string> {
   return (await identity('get', 'token', session).expect(200)).body.token;
 }
 
-/** The token of the newest link to a page in a mail, once there is one beside the earlier one. */
+/** The token of the newest link to a page in a mail, other than `earlier`. */
 const linkTo = (page: string, email: string, earlier?: string): Promise<string> =>
   eventually(() => {
     const link = new RegExp(`/account/${page}\\?token=([\\w-]{43})\\n`, 'g');
@@ -175,7 +175,7 @@ async function personWith({ isProven = true, hasFactor = true } = {}): Promise<P
   };
 }
 
-/** Somebody of whom nothing but a bearer token is known. */
+/** A user of whom only a bearer token is known. */
 const bearer = (token: string, at = service): TestUser => TestUser.of(at.url, '', token);
 
 async function openedBy(token: string, at: TestService): Promise<SocketAndVault> {
@@ -211,7 +211,7 @@ async function throughProvider({ email, factor }: Person, isProven = true): Prom
   expect(status).toBe(factor && isProven ? 200 : 303); // the page that asks for the code, or /account
 }
 
-/** On the page behind the link. */
+/** Submits a form on the page of the link in the mail. */
 async function onConfirmPage(email: string, label: string, values: Record<string, string>): Promise<void> {
   const visitor = new Visitor(service.url);
   await visitor.get(`/account/verify?token=${await linkTo('verify', email)}`);
@@ -234,7 +234,7 @@ const change = ({ session }: Person, wishes: object): Promise<unknown> =>
       .expect(200),
   );
 
-/** Both instances stop, and start again on what their backup has. */
+/** Restarts both instances on a restored backup. */
 async function restoreBackup(): Promise<void> {
   const [backup, dataDir] = [join(home, 'backup'), await mkdtemp(join(home, 'data-'))];
   const before = { ...SECRET, DATABASE_URL: service.database.url, DATA_DIR: service.dataDir };
@@ -252,13 +252,13 @@ interface Trial {
   readonly act: Act;
   readonly isProven?: boolean;
   readonly hasFactor?: boolean;
-  /** What "if asked" means here. */
+  /** Whether the action asks for the rows with "if asked". */
   readonly isAsked?: boolean;
 }
 
 const BY_USER = { actor: 'user' } as const;
 
-/** How each row of the table comes about; some in more than one way. */
+/** The actions that cause each row of the table. */
 const TRIALS: Readonly<Record<string, readonly Trial[]>> = {
   'password changed by its owner': [
     { act: (person) => change(person, {}) },
@@ -348,7 +348,7 @@ async function isSessionAlive(session: string): Promise<boolean> {
   return (await identity('get', 'get-session', session, other)).body?.session !== undefined;
 }
 
-/** Tried with a new JWT of the user: the key session must have ended, not only what it was opened with. */
+/** Uses a new JWT, so that only the end of the key session itself counts. */
 async function isKeySessionAlive({ id }: Person, { vault }: SocketAndVault): Promise<boolean> {
   const jwt = await service.app
     .get(Users)
@@ -359,7 +359,7 @@ async function isKeySessionAlive({ id }: Person, { vault }: SocketAndVault): Pro
   return opens(answer);
 }
 
-/** Both have the same fate: they came from the same credential. */
+/** Both end or stay together, as the same credential opened them. */
 async function areOpen(person: Person, opened: SocketAndVault): Promise<boolean> {
   const isAlive = await isKeySessionAlive(person, opened);
   if (isAlive) await opened.socket.settled();
@@ -368,7 +368,7 @@ async function areOpen(person: Person, opened: SocketAndVault): Promise<boolean>
   return isAlive;
 }
 
-/** All have the same fate, whatever they are for. */
+/** Both links end or stay together. */
 async function areLinksAlive({ link, resetLink }: Person): Promise<boolean> {
   const toNewAddress = (await other.app.get(EmailChange).find(link)) !== undefined;
   const toNewPassword = (await other.app.get(PasswordRecovery).addressOf(resetLink)) !== undefined;
@@ -383,7 +383,7 @@ async function factorRows({ id }: Person): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Tries each credential, in the order of the table's columns; those that are used up by it come when nothing else needs them. */
+/** Tries each credential in the order of the columns; single-use ones come when no other needs them. */
 const TRIES: readonly ((person: Person) => Promise<boolean | undefined>)[] = [
   ({ session }) => isSessionAlive(session),
   ({ jwt }) => isJwtAlive(jwt),
@@ -408,7 +408,7 @@ const TRIES: readonly ((person: Person) => Promise<boolean | undefined>)[] = [
   async ({ email }) => opens(await signIn(email)),
 ];
 
-/** Every instance learns of it by itself within five seconds; the test does not wait for that. */
+/** Runs the checks that every instance makes within five seconds. */
 async function everywhere(): Promise<void> {
   for (const { app } of [service, other]) {
     await app.get(EndedSessions).look();
@@ -434,7 +434,7 @@ const cellsOf = (line: string): string[] =>
 const rows = body.map(cellsOf);
 
 describe('the table "What ends when" of the security model', () => {
-  it('has a way to bring about each row, and to try each column', () => {
+  it('has a trial for each row and each column', () => {
     expect(rows.map(([what]) => what).sort()).toEqual(Object.keys(TRIALS).sort());
     expect(cellsOf(head)).toHaveLength(TRIES.length + 1);
   });

@@ -43,7 +43,7 @@ describeWithBrowser('the account page in a browser', () => {
 
   describe.each(SIZES)('%s', (_, viewport) => {
     it.each(['light', 'dark'] as const)(
-      '%s: a token is made, copied and revoked, and axe finds nothing',
+      '%s: a token is created, copied and revoked, on accessible pages',
       async (colorScheme) => {
         const permissions = ['clipboard-read', 'clipboard-write'];
         const context = await browser.newContext({
@@ -83,7 +83,7 @@ describeWithBrowser('the account page in a browser', () => {
   });
 
   describe('without navigator.clipboard, as on http', () => {
-    /** Somebody with a new token; the browser runs this before the page's script. */
+    /** A user with a new token; the browser runs `before` ahead of the script of the page. */
     async function tokenMaker(before: () => void) {
       const context = await browser.newContext({ baseURL: service.url, viewport: SIZES[1][1] });
       const page = await pageOf(context);
@@ -98,7 +98,7 @@ describeWithBrowser('the account page in a browser', () => {
       return { context, page, token, fault: page.getByText('Your browser could not copy the text') };
     }
 
-    it('a token is copied all the same', async () => {
+    it('a token can still be copied', async () => {
       const { context, page, token, fault } = await tokenMaker(() => {
         Object.defineProperty(navigator, 'clipboard', { value: undefined });
       });
@@ -129,7 +129,7 @@ describeWithBrowser('the account page in a browser', () => {
     });
   });
 
-  it('works without scripts and by the keyboard alone', async () => {
+  it('works without scripts and with only the keyboard', async () => {
     const email = await person();
     const context = await browser.newContext({ baseURL: service.url, javaScriptEnabled: false });
     const page = await pageOf(context);

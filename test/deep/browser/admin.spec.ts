@@ -9,10 +9,16 @@ import {
   pageOf,
   SIZES,
 } from '../../kit/browser.js';
-import { administratorAt, PASSWORD, type Person, personAt, signedInByFactor } from '../../kit/administrators.js';
+import {
+  administratorAt,
+  PASSWORD,
+  type Person,
+  personAt,
+  signedInByFactor,
+} from '../../kit/administrators.js';
 import { startService, type TestService } from '../../kit/index.js';
 
-/** What is beside the tour, which looks at every page of an administrator and acts on accounts. */
+/** Complements the tour, which visits every page of an administrator and acts on accounts. */
 describeWithBrowser('the admin page in a browser', () => {
   let service: TestService;
   let browser: Browser;
@@ -69,7 +75,7 @@ describeWithBrowser('the admin page in a browser', () => {
     await context.close();
   });
 
-  it('works without scripts and by the keyboard alone', async () => {
+  it('works without scripts and with only the keyboard', async () => {
     const { id } = await personAt(service, 'keyboard');
     const [context, page] = await signedIn({ javaScriptEnabled: false });
     await page.goto(`/admin/accounts/${id}`);

@@ -34,7 +34,7 @@ describeWithBrowser('the pages of the API document in a browser', () => {
   }
 
   describe.each(SIZES)('at %s', (_, viewport) => {
-    it.each(['/docs', '/docs/files', '/docs/schemas', '/readme'])('axe finds nothing: %s', async (path) => {
+    it.each(['/docs', '/docs/files', '/docs/schemas', '/readme'])('are accessible: %s', async (path) => {
       await withPage({ viewport }, async (page) => {
         await page.goto(path);
         await page.locator('details').evaluateAll((all) => {
@@ -66,7 +66,7 @@ describeWithBrowser('the pages of the API document in a browser', () => {
     });
   });
 
-  it('has a readme whose commands and tables scroll by the keyboard on a phone', async () => {
+  it('include a readme whose commands and tables scroll by the keyboard on a phone', async () => {
     await withPage({ viewport: { width: 360, height: 740 } }, async (page) => {
       await page.goto('/readme');
       await expectFits(page);
@@ -82,7 +82,7 @@ describeWithBrowser('the pages of the API document in a browser', () => {
     });
   });
 
-  it('its search leaves what has all words, and Enter goes to the first', async () => {
+  it('the search shows operations with all words, and Enter opens the first', async () => {
     await withPage({}, async (page) => {
       await page.goto('/docs');
       const field = page.getByRole('searchbox', { name: 'Search the operations' });
@@ -101,7 +101,7 @@ describeWithBrowser('the pages of the API document in a browser', () => {
     });
   });
 
-  it('its search can be used from a group', async () => {
+  it('the search can be used from the page of a group', async () => {
     await withPage({}, async (page) => {
       await page.goto('/docs/files');
       await page.getByRole('searchbox').fill('key session');

@@ -53,7 +53,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
   const web = (): string =>
     `/auth/web-handoff?client_state=${STATE}&return_to=${encodeURIComponent(editor.callback)}`;
 
-  /** Whom a token signs in. */
+  /** The user that a token signs in. */
   async function userOf(token: string | null): Promise<string> {
     const verified = await supertest(service.url)
       .post('/api/auth/one-time-token/verify')
@@ -66,7 +66,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
 
   describe.each(SIZES)('%s', (_, viewport) => {
     describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
-      it('the app is signed in, and axe finds nothing on the way', async () => {
+      it('the app is signed in, on accessible pages', async () => {
         const { email, context, page } = await visitor({ viewport, colorScheme });
         await page.goto(DESKTOP);
         await expectFits(page);
@@ -91,7 +91,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
         await context.close();
       });
 
-      it('the website is signed in, and is told nothing but the token', async () => {
+      it('the website is signed in, and receives only the token', async () => {
         const { email, context, page } = await visitor({ viewport, colorScheme });
         await page.goto(web());
         await signIn(page, email);
@@ -110,9 +110,9 @@ describeWithBrowser('the handoff pages in a browser', () => {
       });
     });
 
-    it('the app is signed in by the keyboard alone', async () => {
+    it('the app is signed in with only the keyboard', async () => {
       const { email, context, page } = await visitor({ viewport });
-      // The script opens the app: the browser's question whether it may would take the keys.
+      // Without the script that opens the app, whose permission prompt would take the keys.
       await page.route('**/*.js', (route) => route.abort());
       await page.goto(DESKTOP);
       await page.locator('#sign-in-email:focus').waitFor();
@@ -141,7 +141,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
       await context.close();
     });
 
-    it('the website is signed in by the keyboard alone', async () => {
+    it('the website is signed in with only the keyboard', async () => {
       const { email, context, page } = await visitor({ viewport });
       await page.goto(web());
       await page.locator('#sign-in-email:focus').waitFor();
@@ -162,7 +162,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
       await context.close();
     });
 
-    it('both are signed in without scripts, signing up included', async () => {
+    it('both are signed in without scripts, including sign-up', async () => {
       const email = `no-script-${++visitors}@example.org`;
       const context = await browser.newContext({
         baseURL: service.url,
@@ -189,7 +189,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
     });
   });
 
-  it('try to open the app with scripts, and say how long the link is valid', async () => {
+  it('open the app by script, and show how long the link is valid', async () => {
     const { email, context, page } = await visitor();
     const devtools = await context.newCDPSession(page);
     await devtools.send('Page.enable');
@@ -205,7 +205,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
     await context.close();
   });
 
-  it('run no injected script, and send their forms nowhere else', async () => {
+  it('run no injected script, and send forms to no other origin', async () => {
     const context = await browser.newContext({ baseURL: service.url });
     const page = await pageOf(context);
     await page.goto(DESKTOP);
@@ -233,7 +233,7 @@ describeWithBrowser('the handoff pages in a browser', () => {
   });
 });
 
-/** The first stop after the header. A page that has just loaded may not have the keyboard yet: then the key is pressed again. */
+/** The first stop after the header. Repeats the key, as a page that has just loaded may miss it. */
 async function expectFirstStop(page: Page, text: string): Promise<void> {
   await eventually(async () => {
     const isBefore = (): Promise<boolean> =>
@@ -249,7 +249,7 @@ async function signIn(page: Page, email: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-/** The website that signs in: it keeps what browsers say where they come from. */
+/** The website that signs in; it records the referrers. */
 class Editor {
   readonly referrers: (string | undefined)[] = [];
 

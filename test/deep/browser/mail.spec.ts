@@ -42,7 +42,7 @@ describeWithBrowser('the pages of mails in a browser', () => {
       return /\n(http\S+\?token=\S+)\n/.exec(mail?.text ?? '')![1]!;
     });
 
-  /** axe finds nothing in light and dark, and nothing overflows. What inspects a page is a script. */
+  /** Checks accessibility in light and dark, and overflow; both need scripts in the page. */
   async function check(page: Page, hasScript: boolean): Promise<void> {
     if (!hasScript) return;
     for (const colorScheme of ['light', 'dark'] as const) {

@@ -8,7 +8,7 @@ import { startService, type TestService } from '../../kit/index.js';
 
 const ADA = { email: 'ada@example.org', password: 'correct horse battery staple', name: 'Ada Lovelace' };
 
-/** What a script of a page has got from the service. */
+/** A response as a script of a page sees it. */
 interface Got {
   readonly status: number;
   readonly body: unknown;
@@ -32,7 +32,7 @@ async function signIn(page: Page, origin: string): Promise<void> {
 const isSignedIn = (page: Page): Promise<void> =>
   page.getByRole('heading', { name: 'Plan and storage' }).waitFor();
 
-/** A name under which a browser takes the service for one that it may not trust: it sends no `Sec-Fetch-…` there. */
+/** A host name that browsers do not trust, so that they send no `Sec-Fetch-…` headers. */
 const NAS = 'nas.lan';
 
 describeWithBrowser('a browser that is signed in to the service', () => {
@@ -45,7 +45,7 @@ describeWithBrowser('a browser that is signed in to the service', () => {
   let page: Page;
 
   beforeAll(async () => {
-    // Another port of the same host: another origin of the same site, to which browsers send cookies that are `Lax`.
+    // Another port is another origin of the same site, from which browsers send `Lax` cookies.
     editor = createServer((_request, response) =>
       response.setHeader('content-type', 'text/html').end('editor'),
     );
@@ -73,7 +73,7 @@ describeWithBrowser('a browser that is signed in to the service', () => {
   });
   afterEach(() => context.close());
 
-  /** A request of a script of the page that is open. Rejects where the browser does not show the answer. */
+  /** A request by a script of the open page. Rejects where the browser hides the response. */
   const fetched = (action: string, options: Options): Promise<Got> =>
     page.evaluate(
       async ([url, init]) => {
@@ -93,7 +93,7 @@ describeWithBrowser('a browser that is signed in to the service', () => {
   const cookies = async (): Promise<string[]> =>
     (await context.cookies(origin)).map(({ name, value }) => `${name}=${value}`).sort();
 
-  it('shows a page of a trusted origin nothing of the account, and lets it change nothing', async () => {
+  it('gives a page of a trusted origin no access to the account by cookies', async () => {
     const before = await cookies();
     expect(before.join()).toContain('session_token');
     await page.goto(editorOrigin);
@@ -110,7 +110,7 @@ describeWithBrowser('a browser that is signed in to the service', () => {
     });
   });
 
-  it('lets a page of a trusted origin have a session of its own, as a bearer', async () => {
+  it('lets a page of a trusted origin use its own session as a bearer', async () => {
     const before = await cookies();
     await page.goto(editorOrigin);
     const { status, body } = await fetched('sign-in/email', post(ADA, 'omit'));
@@ -130,7 +130,7 @@ describeWithBrowser('a browser that is signed in to the service', () => {
 });
 
 describeWithBrowser('a browser at a service without https', () => {
-  it('uses the pages, although it says of no request where that comes from', async () => {
+  it('can use the pages although it sends no Sec-Fetch-Site', async () => {
     const service = await startService({ isAtBaseUrl: true, hostname: NAS });
     const browser = await openBrowser(`--host-resolver-rules=MAP ${NAS} 127.0.0.1`);
     try {

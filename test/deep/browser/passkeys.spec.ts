@@ -38,7 +38,7 @@ describeWithBrowser('passkeys in a browser', () => {
   let browser: Browser;
   let origin: string;
   beforeAll(async () => {
-    // A passkey belongs to a host name; an address is none.
+    // A passkey needs a host name, not an IP address.
     service = await startService({ isAtBaseUrl: true, hostname: 'localhost' });
     origin = service.url.replace('127.0.0.1', 'localhost');
     browser = await openBrowser();
@@ -99,7 +99,7 @@ describeWithBrowser('passkeys in a browser', () => {
       await page.getByRole('button', { name: 'Continue as Ada' }).click();
       await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
 
-      // Another tab: this one may show the browser's question whether the app may be opened.
+      // Another tab, as this one may show the prompt to open the app.
       const tab = await pageOf(context);
       await tab.goto('/account');
       await tab.getByRole('button', { name: 'Remove passkey Laptop' }).click();
@@ -108,7 +108,7 @@ describeWithBrowser('passkeys in a browser', () => {
     },
   );
 
-  it('says what is wrong when the user is not verified, and when the passkey was removed', async () => {
+  it('show an error when the user is not verified and when the passkey was removed', async () => {
     const context = await contextOf();
     const page = await pageOf(context);
     const authenticator = await addAuthenticator(page);
@@ -129,7 +129,7 @@ describeWithBrowser('passkeys in a browser', () => {
     await context.close();
   });
 
-  it('says without script that they need one, and offers none', async () => {
+  it('are not offered without script, which the page explains', async () => {
     const context = await contextOf({ javaScriptEnabled: false });
     const page = await pageOf(context);
     await page.goto('/account');

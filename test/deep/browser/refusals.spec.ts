@@ -16,7 +16,7 @@ const ADA = { email: 'ada@example.org', password: 'correct horse battery staple'
 const DESKTOP = '/auth/desktop-handoff?client_state=a-state-of-the-app_0123456789';
 const TRIES_PER_MINUTE = 10;
 
-describeWithBrowser('errors, alerts and the way to billing in a browser', () => {
+describeWithBrowser('errors, alerts and the link to billing in a browser', () => {
   let service: TestService;
   let provider: FakeProvider;
   let browser: Browser;
@@ -56,7 +56,7 @@ describeWithBrowser('errors, alerts and the way to billing in a browser', () => 
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   }
 
-  /** In both colour schemes, once the page says this. */
+  /** Checks both colour schemes once the page shows `words`. */
   async function expectGood(words: string): Promise<void> {
     await page.getByText(words).waitFor();
     await expectFits(page);
@@ -66,7 +66,7 @@ describeWithBrowser('errors, alerts and the way to billing in a browser', () => 
     }
   }
 
-  it('axe finds nothing', async () => {
+  it('are accessible', async () => {
     await page.goto('/auth/web-handoff?client_state=short');
     await expectGood('This link does not work'); // 400
     await page.goto('/nothing');

@@ -53,7 +53,7 @@ describeWithBrowser('the second factor in a browser', () => {
       let context = await browser.newContext(options);
       let page = await pageOf(context);
       const check = async (): Promise<void> => {
-        if (!javaScriptEnabled) return; // what inspects a page is a script
+        if (!javaScriptEnabled) return; // the checks need scripts
         await expectAccessible(page);
         await expectFits(page);
       };
@@ -90,7 +90,7 @@ describeWithBrowser('the second factor in a browser', () => {
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
 
-      // Another window: the browser's question whether the app may be opened would take the keys of this one.
+      // Another window, as the prompt to open the app would take the keys of this one.
       await context.close();
       context = await browser.newContext(options);
       page = await pageOf(context);

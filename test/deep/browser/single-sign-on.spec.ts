@@ -47,7 +47,7 @@ describeWithBrowser('single sign-on in a browser', () => {
     return page;
   }
 
-  /** From the button to the page that began it. */
+  /** Signs in at the provider, from the button on. */
   async function goThrough(page: Page, name: string): Promise<void> {
     const { sub } = provider.person(name);
     await page.getByRole('button', { name: 'Continue with Our Login' }).click();
@@ -56,7 +56,7 @@ describeWithBrowser('single sign-on in a browser', () => {
   }
 
   describe.each(SIZES)('%s', (_, viewport) => {
-    it.each(['light', 'dark'] as const)('axe finds nothing on the pages, %s', async (colorScheme) => {
+    it.each(['light', 'dark'] as const)('the pages are accessible, %s', async (colorScheme) => {
       const page = await visit('/account', { viewport, colorScheme });
       await expectAccessible(page);
       await expectFits(page);
@@ -67,7 +67,7 @@ describeWithBrowser('single sign-on in a browser', () => {
       await page.context().close();
     });
 
-    it('the account page leads to the provider and back', async () => {
+    it('the account page redirects to the provider and back', async () => {
       const page = await visit('/account', { viewport });
       await goThrough(page, `reader-${viewport.width}`);
       await page.waitForURL(`${service.url}/account`);
@@ -77,7 +77,7 @@ describeWithBrowser('single sign-on in a browser', () => {
   });
 
   it.each([true, false])(
-    'the web handoff goes on to the editor, with scripts: %s',
+    'the web handoff continues to the editor, with scripts: %s',
     async (javaScriptEnabled) => {
       const page = await visit(`/auth/web-handoff?${STATE}&return_to=${encodeURIComponent(callback)}`, {
         javaScriptEnabled,
@@ -90,7 +90,7 @@ describeWithBrowser('single sign-on in a browser', () => {
   );
 
   it('works when the provider redirects through another host', async () => {
-    provider.faults.set('/auth', 'elsewhere'); // as with a provider that passes people on to the login of their company
+    provider.faults.set('/auth', 'elsewhere'); // as with a provider that forwards to the login of a company
     const page = await visit('/account');
     await goThrough(page, 'far');
     await page.waitForURL(`${service.url}/account`);

@@ -7,12 +7,12 @@ import { signInThroughProvider } from '../../kit/tour/single-sign-on.js';
 import { Stage } from '../../kit/tour/stage.js';
 import { VisitorTour } from '../../kit/tour/visitor.js';
 
-/** Against what hangs, on a slow machine too: forty pages, each looked at four times. */
+/** A limit for hangs on a slow machine: forty pages, each checked four times. */
 const MANY_PAGES_MS = 900_000;
 
 /**
- * The ways of people through the service, by hand-like actions, in one browser with the mails of a mail server. Every page is
- * looked at; scripts/screenshots.mjs runs this for the pictures of docs/guide/tour.md.
+ * The tours of users through the service in one browser, with a mail server. Every page is checked;
+ * scripts/screenshots.mjs runs this for the pictures of docs/guide/tour.md.
  */
 describeWithBrowser('the tour', () => {
   let stage: Stage;
@@ -62,7 +62,7 @@ describeWithBrowser('the tour', () => {
     });
   });
 
-  it('of somebody with passkeys', async () => {
+  it('of a user with passkeys', async () => {
     const walk = await stage.walk();
     await usePasskeys(stage, walk);
     expect([...walk.seen].sort()).toEqual(Object.keys(PASSKEYS).sort());
@@ -79,7 +79,7 @@ describeWithBrowser('the tour', () => {
     await narrow.close();
     expect([...walk.seen, ...hasty.seen].sort()).toEqual(Object.keys(VISITOR).sort());
   };
-  it('of somebody without an account, where everything goes wrong', visitor, MANY_PAGES_MS);
+  it('of a visitor without an account, who meets every error', visitor, MANY_PAGES_MS);
 
   it('through single sign-on', async () => {
     const closed = await Stage.start({ hasSingleSignOn: true });

@@ -10,7 +10,11 @@ import {
   makeRecoverySlot,
 } from '../../../src/domain/automation/key-slot-crypto.js';
 import { aessiv } from '@noble/ciphers/aes.js';
-import { encryptAsset, encryptAssetName, encryptContent } from '../../../src/domain/automation/vault-crypto.js';
+import {
+  encryptAsset,
+  encryptAssetName,
+  encryptContent,
+} from '../../../src/domain/automation/vault-crypto.js';
 import { TestAssets } from '../../kit/assets.js';
 import { TestVault } from '../../kit/automation.js';
 import { exportOf } from '../../kit/exports.js';
@@ -66,7 +70,7 @@ describe('export', () => {
     const args = ['export', `${name}.tar`, '--out', name, ...options];
     const { code, stdout, stderr } = await machine.run(args, {}, `${password}\n`);
     const output = stdout + stderr;
-    await mkdir(name, { recursive: true }); // nothing has created it where all was refused
+    await mkdir(name, { recursive: true }); // it does not exist when everything is refused
     const entries = await readdir(name, { recursive: true, withFileTypes: true });
     const files = entries
       .filter((entry) => entry.isFile())
@@ -82,7 +86,7 @@ describe('export', () => {
     expect(await readFile(files[1]!, 'utf8')).toBe('second – naïve');
   });
 
-  it('writes old versions and deleted files too, when asked', async () => {
+  it('writes old versions and deleted files with --versions', async () => {
     const { files } = await run(tar, PASSWORD, '--versions');
     const contents = await Promise.all(files.map((file) => readFile(file, 'utf8')));
     expect(contents.sort()).toEqual(['deleted', 'first', 'pixels', 'second – naïve']);
@@ -106,7 +110,7 @@ describe('export', () => {
     expect(files).toEqual([]);
   });
 
-  it('opens by key slots, with the new password and with the recovery key, not with the old password', async () => {
+  it('opens key slots with the new password and the recovery key, not with the old password', async () => {
     const user = await service.user('changer');
     const vault = await TestVault.setUp(await user.workspace('My notes'), PASSWORD);
     await vault.create('plan.md', 'in slots').expect(201);
@@ -135,7 +139,7 @@ describe('export', () => {
     expect(output).toContain('My notes: 2 files in');
   });
 
-  it('exits 3 when another workspace has another password', async () => {
+  it('exits with 3 when another workspace has another password', async () => {
     const user = await service.user('two-passwords');
     const mine = await TestVault.setUp(await user.workspace('Mine'), PASSWORD);
     await mine.create('plan.md', 'mine').expect(201);
@@ -148,7 +152,7 @@ describe('export', () => {
     expect(output.match(/left over: /g)).toHaveLength(1);
   });
 
-  it('leaves a file whose row has another form, and writes the others', async () => {
+  it('skips a file whose row is malformed, and writes the others', async () => {
     const archive = join(home, 'rows.tar');
     await writeFile(archive, tar);
     const [workspace] = await workspacesIn(archive);
@@ -165,7 +169,7 @@ describe('export', () => {
     expect(written).toBeGreaterThan(0);
   });
 
-  it('writes a workspace with a long name in letters of three bytes', async () => {
+  it('writes a workspace whose name has 80 letters of three bytes', async () => {
     const user = await service.user('long-name');
     const vault = await TestVault.setUp(await user.workspace('ノ'.repeat(80)), PASSWORD);
     await vault.create('plan.md', 'long').expect(201);
@@ -193,7 +197,7 @@ describe('export', () => {
     expect([code, output]).toEqual([1, expect.stringMatching(/not an export of|not intact: its manifest/)]);
   });
 
-  it('takes a row that is no object for an empty one, and refuses a workspace of another form', async () => {
+  it('reads a row that is no object as an empty one, and refuses a malformed workspace', async () => {
     const [archive, id] = [join(home, 'packed.tar'), '5d3a61b2-6a0c-4a51-9d5c-0d1c4d8ff111'];
     const facts = { id, name: 'x', encryptionSalt: null, verificationSalt: null };
     const rows = { [`workspaces/${id}/files-1.jsonl`]: 'null\n{"id":"a"}\n{\n' };
@@ -218,7 +222,7 @@ describe('export', () => {
     expect(files).toEqual([]);
   });
 
-  it('tells a wrong password beside an empty vault, and opens an empty one', async () => {
+  it('detects a wrong password despite an empty vault, and opens an empty vault', async () => {
     const user = await service.user('empty');
     await TestVault.setUp(await user.workspace('Empty'), PASSWORD);
     expect((await run(await exportOf(user))).output).toContain('Empty: 0 files in');
@@ -228,7 +232,7 @@ describe('export', () => {
     expect((await run(await exportOf(user))).code).toBe(0);
   });
 
-  it('does not take the key of a slot that is not that of the vault', async () => {
+  it('ignores a slot that holds another key than the vault’s', async () => {
     const user = await service.user('misled');
     const vault = await TestVault.setUp(await user.workspace('My notes'));
     await vault.create('plan.md', 'in slots').expect(201);
@@ -240,7 +244,7 @@ describe('export', () => {
     expect([code, await readFile(files[0]!, 'utf8')]).toEqual([0, 'in slots']);
   });
 
-  it('knows a key by attachments alone', async () => {
+  it('verifies a key by attachments when there are no notes', async () => {
     const user = await service.user('pictures');
     const vault = await TestVault.setUp(await user.workspace('Pictures'), PASSWORD);
     const token = encryptAssetName(vault.keys, 'picture.png');
@@ -251,7 +255,7 @@ describe('export', () => {
     expect((await run(await exportOf(user))).code).toBe(0);
   });
 
-  it('writes nothing outside its directory, whatever names the archive has, and tells what it left', async () => {
+  it('writes nothing outside its directory, whatever the names, and reports what it skipped', async () => {
     const user = await service.user('hostile');
     const vault = await TestVault.setUp(await user.workspace('../../outside'), PASSWORD);
     await vault.create('good.md', 'good').expect(201);

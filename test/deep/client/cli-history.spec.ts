@@ -54,7 +54,7 @@ async function save(path: string, ...contents: string[]): Promise<void> {
   }
 }
 
-/** As a journal has them. */
+/** Lines in the format of the journal. */
 const lines = (...records: object[]): string =>
   records
     .map((record) => JSON.stringify(record))
@@ -89,7 +89,7 @@ describe('log', () => {
 });
 
 describe('restore of a file', () => {
-  it('brings a version back on every device, as one version more', async () => {
+  it('restores a version on every device as a new version', async () => {
     await save('plan.md', 'first', 'second', 'third');
     const done = await one.json(['restore', at('plan.md'), '--version', '1']);
     expect(done).toMatchObject({ code: 0, restored: ['plan.md'], conflicts: [], leftOver: [] });
@@ -105,7 +105,7 @@ describe('restore of a file', () => {
     expect(two.files()).toEqual({ 'plan.md': 'first' });
   });
 
-  it('brings a deleted file back, and one as it was at a moment', async () => {
+  it('restores a deleted file, and a file as of a time', async () => {
     await save('deep/plan.md', 'first', 'second');
     const [, { savedAt } = { savedAt: '' }] = await versions('deep/plan.md');
     one.remove('deep/plan.md');
@@ -119,7 +119,7 @@ describe('restore of a file', () => {
     expect(one.files()).toEqual({ 'deep/plan.md': 'first' });
   });
 
-  it('sends what was edited here first, so that the history has it', async () => {
+  it('uploads local edits first, so that the history has them', async () => {
     await save('plan.md', 'first', 'second');
     one.write('plan.md', 'not synced yet');
     expect(await one.json(['restore', at('plan.md'), '--version', '1'])).toMatchObject({
@@ -139,7 +139,7 @@ describe('restore of a file', () => {
     expect(await versions('plan.md')).toHaveLength(2);
   });
 
-  it('refuses what it cannot find, and changes nothing', async () => {
+  it('is refused for an unknown version, time or checkpoint, and changes nothing', async () => {
     await save('plan.md', 'first');
     for (const [options, message] of [
       [[], /say which version/],
@@ -172,7 +172,7 @@ describe('checkpoints', () => {
   }
   const then = { 'plan.md': 'the plan', 'a/b.md': 'b', 'same.md': 'same' };
 
-  it('are listed by every device, and bring the folder back', async () => {
+  it('are listed on every device and restore the folder', async () => {
     const [id, two] = [await mess(), await second()];
     await settle(two);
     const listed = await two.json(['checkpoints', two.folder]);
@@ -192,7 +192,7 @@ describe('checkpoints', () => {
     });
   });
 
-  it('bring one directory back alone', async () => {
+  it('can restore a single path', async () => {
     const id = await mess();
     const done = await one.json(['restore', at('plan.md'), '--checkpoint', id]);
     expect(done).toMatchObject({ code: 0, restored: ['plan.md'], removed: ['plan.md/drafts.md'] });
@@ -204,13 +204,13 @@ describe('checkpoints', () => {
     });
   });
 
-  it('are asked for by id where two have one label', async () => {
+  it('must be named by id when two have the same label', async () => {
     for (let count = 0; count < 2; count++) await one.run(['checkpoint', 'twice', '--folder', one.folder]);
     const { code, stderr } = await one.run(['restore', one.folder, '--checkpoint', 'twice']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/several checkpoints are called twice/)]);
   });
 
-  it('leave in the history what was edited since', async () => {
+  it('keep later edits in the history', async () => {
     const [id, two] = [await mess(), await second()];
     await settle(two);
     rmSync(at('junk.md'));
@@ -230,7 +230,7 @@ describe('checkpoints', () => {
     ]);
   });
 
-  it('need a word where many files would be removed', async () => {
+  it('need --yes when many files would be removed', async () => {
     one.write('kept.md', 'kept');
     await one.run(['checkpoint', 'few', '--folder', one.folder]);
     for (let count = 0; count < 30; count++) one.write(`new-${count}.md`, String(count));
@@ -244,7 +244,7 @@ describe('checkpoints', () => {
     expect(one.files()).toEqual({ 'kept.md': 'kept' });
   });
 
-  it('bring back what was deleted here and not confirmed', async () => {
+  it('restore files whose local deletion was not confirmed', async () => {
     for (let count = 0; count < 30; count++) one.write(`note-${count}.md`, String(count));
     await one.run(['checkpoint', 'all', '--folder', one.folder]);
     for (let count = 0; count < 30; count++) one.remove(`note-${count}.md`);
@@ -256,8 +256,8 @@ describe('checkpoints', () => {
   });
 });
 
-describe('restore of the folder to a moment', () => {
-  it('brings back what was there then', async () => {
+describe('restore of the folder to a time', () => {
+  it('restores the files of that time', async () => {
     await save('plan.md', 'first');
     one.write('gone.md', 'gone');
     await settle(one);
@@ -274,7 +274,7 @@ describe('restore of the folder to a moment', () => {
 });
 
 describe('a restore that is killed', () => {
-  it('goes on where it was, mints no version twice, and leaves what was edited since', async () => {
+  it('continues where it was, and creates no version twice', async () => {
     const count = 40;
     for (let file = 0; file < count; file++) one.write(`note-${file}.md`, `old ${file}`);
     await one.run(['checkpoint', 'old', '--folder', one.folder]);
@@ -305,7 +305,7 @@ describe('a restore that is killed', () => {
       .map(([name]) => name);
   }
 
-  it('leaves alone what it had restored and another device has edited since', async () => {
+  it('keeps a restored file that another device has edited since', async () => {
     await save('plan.md', 'first', 'second');
     const [, first] = await versions('plan.md');
     // As a kill right after the last sync leaves it.

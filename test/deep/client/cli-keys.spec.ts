@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { Machine } from '../../kit/command-line.js';
 import { startService, type TestService, type TestUser } from '../../kit/index.js';
 
-/** What opens a vault, on the command line, against the real service. */
+/** Vault passwords and recovery keys on the command line, against the real service. */
 const [PASSWORD, NEW_PASSWORD] = ['the vault password', 'another vault password'];
 
 let service: TestService;
@@ -39,7 +39,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const both = { VAULT_PASSWORD: PASSWORD, NEW_VAULT_PASSWORD: NEW_PASSWORD };
 
-/** Whether a new device gets in. */
+/** The exit code of a new device that opens the vault. */
 async function opens(env: Record<string, string>, ...options: string[]): Promise<number | null> {
   const device = new Machine(mkdtempSync(join(home, 'device-')), {
     ...{ SYNC_URL: service.url, ACCESS_TOKEN: user.token },
@@ -49,7 +49,7 @@ async function opens(env: Record<string, string>, ...options: string[]): Promise
 }
 
 describe('password', () => {
-  it('replaces the password, twice in a row without harm; the device goes on with its key', async () => {
+  it('replaces the password, even twice in a row; the device keeps its key', async () => {
     expect(await one.run(['password', one.folder, '--dry-run'], both)).toMatchObject({ code: 0 });
     expect(await opens({ VAULT_PASSWORD: PASSWORD })).toBe(0);
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -62,7 +62,7 @@ describe('password', () => {
     expect(await one.run(['sync', one.folder])).toMatchObject({ code: 0 });
   });
 
-  it('changes nothing for a wrong, an empty or the same one', async () => {
+  it('changes nothing for a wrong old, an empty new or an unchanged password', async () => {
     for (const [env, code, message] of [
       [{ ...both, VAULT_PASSWORD: 'a guess' }, 5, /vault password is wrong/],
       [{ ...both, NEW_VAULT_PASSWORD: '' }, 2, /must not be empty/],
@@ -76,7 +76,7 @@ describe('password', () => {
 });
 
 describe('recovery', () => {
-  it('makes a key that sets a new password when the old one is forgotten', async () => {
+  it('creates a key that sets a new password when the old one is forgotten', async () => {
     const { code, recoveryKey } = await one.json(['recovery', one.folder]);
     expect([code, recoveryKey]).toEqual([0, expect.stringMatching(/^[0-9A-Z-]{60,}$/)]);
     const env = { RECOVERY_KEY: String(recoveryKey).toLowerCase(), NEW_VAULT_PASSWORD: NEW_PASSWORD };
@@ -85,7 +85,7 @@ describe('recovery', () => {
     expect(await opens({ VAULT_PASSWORD: NEW_PASSWORD })).toBe(0);
   });
 
-  it('makes none that was not typed again', async () => {
+  it('creates no key that was not typed again', async () => {
     const { code, stdout, stderr } = await one.run(['recovery', one.folder], {}, 'no key\n');
     expect([code, stderr]).toEqual([5, expect.stringMatching(/56 characters/)]);
     expect(await opens({ RECOVERY_KEY: stdout.trim() }, '--recovery-key')).toBe(5);
@@ -95,7 +95,7 @@ describe('recovery', () => {
 });
 
 describe('rotate', () => {
-  it('moves folder and history to a new workspace, also when its end was broken off', async () => {
+  it('moves folder and history to a new workspace, even when its end was interrupted', async () => {
     for (const content of ['first', 'second']) {
       one.write('plan.md', content);
       expect(await one.run(['sync', one.folder])).toMatchObject({ code: 0 });
@@ -104,7 +104,7 @@ describe('rotate', () => {
     const unsaid = await one.run(['rotate', one.folder], both);
     expect([unsaid.code, unsaid.stderr]).toEqual([4, expect.stringMatching(/other devices/)]);
     one.write('late.md', 'not synced yet');
-    symlinkSync('plan.md', join(one.folder, 'link.md')); // never on the server, and no reason not to rotate
+    symlinkSync('plan.md', join(one.folder, 'link.md')); // never synced, and no obstacle
     const oldId = workspace;
     const key = readFileSync(join(one.state, 'master-key'), 'utf8');
     const config = readFileSync(join(one.state, 'config.json'), 'utf8');
@@ -122,7 +122,7 @@ describe('rotate', () => {
       uploaded: [],
       conflicts: [],
     });
-    // As a kill leaves it after the new settings: the next rotation begins anew, with its question.
+    // As a kill leaves it after the new settings: the next rotation starts over and asks again.
     const file = join(one.state, 'rotation.json');
     const over = { oldId, newId: workspace, plan: { cursor: 0, steps: [] }, isVerified: true };
     writeFileSync(file, JSON.stringify(over));
@@ -136,7 +136,7 @@ describe('rotate', () => {
     ] as const)
       writeFileSync(join(one.state, name), text);
     expect(await one.json(['rotate', one.folder], both)).toMatchObject({ code: 0, workspace });
-    // The same where the key is not kept: the old password opens nothing any more, and is not asked for.
+    // The same without a kept key: the old password is not asked for.
     writeFileSync(file, JSON.stringify(over));
     writeFileSync(join(one.state, 'config.json'), config.replace('"keepsKey": true', '"keepsKey": false'));
     unlinkSync(join(one.state, 'master-key'));

@@ -18,7 +18,7 @@ import { Machine } from '../../kit/command-line.js';
 import { ROOT } from '../../kit/deployment.js';
 import { startService, type TestService, type TestUser } from '../../kit/index.js';
 
-/** What the command line keeps secret, before services that want it and after processes that were killed. */
+/** How the command line protects secrets from hostile services and after kills. */
 let service: TestService;
 let proxy: AlteringProxy;
 let user: TestUser;
@@ -68,7 +68,7 @@ describe('the credentials', () => {
     expect(await one.run(['sync', one.folder])).toMatchObject({ code: 0 });
   });
 
-  it('are shown in no error, whatever a token has in it', async () => {
+  it('appear in no error, whatever the token contains', async () => {
     change('credentials.json', { accessToken: 'the-first-half\nthe-second-half' });
     const refused = await one.json(['sync', one.folder]);
     expect(refused).toMatchObject({ code: 1, error: expect.stringMatching(/no token has/) });
@@ -77,7 +77,7 @@ describe('the credentials', () => {
 });
 
 describe('sign-out', () => {
-  it('ends the session at the service that gave it, and removes what is for another one', async () => {
+  it('ends the session at the service that issued it, even if the settings name another', async () => {
     writeFileSync(
       kept('credentials.json'),
       JSON.stringify({ sessionToken: 'a-session', service: proxy.url }),
@@ -103,7 +103,7 @@ describe('sign-out', () => {
     expect(existsSync(kept('config.json'))).toBe(true);
   });
 
-  it('has removed the secrets before it tells the service, which may never answer', async () => {
+  it('removes the secrets before it notifies the service, which may never answer', async () => {
     writeFileSync(
       kept('credentials.json'),
       JSON.stringify({ sessionToken: 'a-session', service: proxy.url }),
@@ -135,7 +135,7 @@ describe('a service that hides the key slots', () => {
     return { ...answer, body: Buffer.from(JSON.stringify({ ...list, slots: [] })) };
   };
 
-  it('gets nothing that is derived from the password when a folder is signed in again', async () => {
+  it('receives nothing derived from the password when a folder is signed in again', async () => {
     expect(await one.run(['sign-out', one.folder])).toMatchObject({ code: 0 });
     proxy.set(hiding);
     const again = await one.run(['init', one.folder]);
@@ -144,7 +144,7 @@ describe('a service that hides the key slots', () => {
     expect(secrets()).toEqual([]);
   });
 
-  it('is not believed that the vault never had any', async () => {
+  it('cannot claim that the vault never had any', async () => {
     proxy.set(hiding);
     expect(await one.run(['init', one.folder, '--ask'])).toMatchObject({ code: 0 });
     expect(readKept('config.json')).toMatchObject({ hasSlots: true, keepsKey: false });
@@ -153,13 +153,13 @@ describe('a service that hides the key slots', () => {
   });
 });
 
-describe('a key that is kept', () => {
+describe('a stored key', () => {
   const otherKey = `${Buffer.alloc(32, 7).toString('base64')}\n`;
 
   it.each([
-    ['is cut', 'AAAA\n'],
-    ['is that of another vault', otherKey],
-  ])('and %s is replaced by init', async (_, text) => {
+    ['is truncated', 'AAAA\n'],
+    ['belongs to another vault', otherKey],
+  ])('that %s is replaced by init', async (_, text) => {
     const before = readFileSync(kept('master-key'), 'utf8');
     writeFileSync(kept('master-key'), text);
     expect((await one.run(['password', one.folder])).code).not.toBe(0);
@@ -169,7 +169,7 @@ describe('a key that is kept', () => {
   });
 });
 
-describe('a service with dates that are none', () => {
+describe('a service with malformed dates', () => {
   const withoutDates = async (_: Asked, forward: () => Promise<Answered>): Promise<Answered> => {
     const answer = await forward();
     const text = answer.body
@@ -178,7 +178,7 @@ describe('a service with dates that are none', () => {
     return { ...answer, body: Buffer.from(text) };
   };
 
-  it('does not keep the lists from being read', async () => {
+  it('does not prevent reading the lists', async () => {
     for (const name of ['a.md', 'gone.md']) one.write(name, name);
     expect(await one.run(['checkpoint', 'First', '--folder', one.folder])).toMatchObject({ code: 0 });
     one.remove('gone.md');
@@ -198,7 +198,7 @@ describe('a service with dates that are none', () => {
 });
 
 describe('the state', () => {
-  it('that was copied from another folder is not taken for that of this one', async () => {
+  it('that was copied from another folder is refused', async () => {
     const two = join(home, 'two');
     expect(await one.run(['init', two, '--new', 'Other'])).toMatchObject({ code: 0 });
     const [first = '', second = ''] = readdirSync(one.stateHome).sort(); // notes-…, two-…
@@ -208,7 +208,7 @@ describe('the state', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(`copy of the state of ${one.folder}`)]);
   });
 
-  it('is set up by one of two at a time, also while the first one still asks', async () => {
+  it('is set up by one process at a time, even while the first one still asks', async () => {
     const other = new Machine(join(home, 'other'), {
       ...{ ACCESS_TOKEN: user.token, VAULT_PASSWORD: 'the vault password' },
     });
@@ -229,13 +229,13 @@ describe('the state', () => {
 });
 
 describe('output', () => {
-  it('is one JSON document for a wrong command line, too', async () => {
+  it('is one JSON document even for a wrong command line', async () => {
     const { code, stdout } = await one.run(['sync', '--nonsense', '--json']);
     const message = "unknown option '--nonsense'";
     expect([code, stdout]).toEqual([2, `${JSON.stringify({ error: message, exitCode: 2 }, undefined, 2)}\n`]);
   });
 
-  (existsSync('/dev/full') ? it : it.skip)('that cannot be written is told, and is no success', async () => {
+  (existsSync('/dev/full') ? it : it.skip)('that cannot be written is an error', async () => {
     const full = openSync('/dev/full', 'w');
     const program = join(ROOT, 'dist/client/src/cli/cloud-sync.js');
     const child = spawn(process.execPath, [program, '--help'], { stdio: ['ignore', full, 'pipe'] });
@@ -246,7 +246,7 @@ describe('output', () => {
     expect([code, stderr]).toEqual([1, 'cloud-sync: the output cannot be written (ENOSPC)\n']);
   });
 
-  it('has in JSON nothing that a terminal obeys, and the same names', async () => {
+  it('has no terminal control characters in JSON, and the names are unchanged', async () => {
     const name = 'a\u009b31mred\u202e\u2066';
     one.write(`${name}/.keep`, '');
     one.write('plain\u202e.md', 'x');

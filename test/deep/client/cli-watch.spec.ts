@@ -16,7 +16,7 @@ import { Machine, type Watch, type WatchEvent } from '../../kit/command-line.js'
 import { SmallDisk, whyNoDisk } from '../../kit/small-disk.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../../kit/index.js';
 
-/** `watch` as a process, against the real service. Nothing sleeps: each step waits for a JSON line or for the files. */
+/** `watch` as a process, against the real service. No step sleeps: each waits for a JSON line or files. */
 const PASSWORD = 'the vault password';
 
 let service: TestService;
@@ -50,7 +50,7 @@ async function pair(url = service.url): Promise<{ one: Machine; two: Machine }> 
   return { one, two };
 }
 
-/** Watching, and connected to the live room. */
+/** Starts `watch` and waits for its live connection. */
 async function watching(machine: Machine, ...args: string[]): Promise<Watch> {
   const watch = machine.watch(...args);
   running.add(watch);
@@ -69,7 +69,7 @@ const carried =
     event === 'synced' && facts[direction]?.includes(path) === true;
 
 describe('watch', () => {
-  it('brings an edit of one folder into the other and back, and a deletion', async () => {
+  it('carries edits both ways, and a deletion', async () => {
     const { one, two } = await pair();
     const [first, second] = [await watching(one), await watching(two)];
     one.write('deep/er/plan.md', 'a plan');
@@ -94,7 +94,7 @@ describe('watch', () => {
     expect(readdirSync(one.state)).not.toContain('lock');
   });
 
-  it('scans at intervals, and comes to rest: what it writes itself does not keep it busy', async () => {
+  it('scans at intervals, and is not kept busy by its own writes', async () => {
     const { one, two } = await pair();
     two.write('a.md', 'a');
     await two.run(['sync', two.folder]);
@@ -107,7 +107,7 @@ describe('watch', () => {
     expect(syncs.filter((event) => !isInterval(event)).length).toBeLessThan(4);
   });
 
-  it('refuses a second process on the folder, which others can look at', async () => {
+  it('refuses a second process on the folder, but allows status and dry runs', async () => {
     const { one } = await pair();
     const watch = await watching(one);
     for (const args of [
@@ -127,7 +127,7 @@ describe('watch', () => {
     expect(await one.run(['sync', one.folder, '--dry-run'])).toMatchObject({ code: 0 });
   });
 
-  it('goes on after a kill in the middle of a sync', async () => {
+  it('continues after a kill during a sync', async () => {
     const { one, two } = await pair();
     for (let index = 0; index < 400; index++) one.write(`n/${index % 9}/${index}.md`, `note ${index}`);
     const killed = one.watch();
@@ -152,7 +152,7 @@ describe('watch', () => {
     expect(conflicts).toEqual([]);
   });
 
-  it('waits for a service that is stopped, and sends then what was edited meanwhile', async () => {
+  it('waits for a stopped service, and then uploads what was edited meanwhile', async () => {
     const port = await freePort();
     const first = await startService({ beside: service, port, env: { BASE_URL } });
     const { one, two } = await pair(first.url);
@@ -175,7 +175,7 @@ describe('watch', () => {
     await second.close();
   });
 
-  it('holds many deletions back, and goes on with the rest', async () => {
+  it('holds back many deletions, and syncs the rest', async () => {
     const { one, two } = await pair();
     for (let index = 0; index < 30; index++) one.write(`n/${index}.md`, `${index}`);
     const watch = await watching(one);
@@ -191,7 +191,7 @@ describe('watch', () => {
     expect(watch.events.filter(({ event }) => event === 'confirmation-needed')).toHaveLength(1);
   });
 
-  it('watches less when the rules change', async () => {
+  it('applies changed ignore rules', async () => {
     const { one } = await pair();
     const watch = await watching(one);
     one.write('.cloudsyncignore', 'build/\n');
@@ -202,7 +202,7 @@ describe('watch', () => {
     expect(synced.uploaded).toEqual(['kept.md']);
   });
 
-  it('ends with 5 when it is signed out', async () => {
+  it('exits with 5 when its token is revoked', async () => {
     const { one } = await pair();
     const { body } = await user.post('/api/v1/auth/tokens').send({ name: 'watch' }).expect(201);
     const config = join(one.state, 'credentials.json');
@@ -217,7 +217,7 @@ describe('watch', () => {
     expect(await watch.over()).toMatchObject({ code: 5 });
   });
 
-  it('notices a folder that is away, and goes on when it is back', async () => {
+  it('stops for a missing folder, and continues when it is back', async () => {
     const { one } = await pair();
     one.write('a.md', 'a');
     const watch = await watching(one, '--interval', '1');
@@ -235,7 +235,7 @@ describe('watch', () => {
 
   const noDisk = whyNoDisk();
   (noDisk === undefined ? it : it.skip)(
-    'goes on beside a full disk with its state, and tells of it',
+    'keeps running while the disk of its state is full, and reports it',
     async () => {
       const disk = SmallDisk.mount(1);
       try {
@@ -273,7 +273,7 @@ describe('watch', () => {
     },
   );
 
-  it('merges a folder that is exchanged for its backup', async () => {
+  it('merges a folder that is replaced by its backup', async () => {
     const { one } = await pair();
     one.write('a.md', 'a');
     const watch = await watching(one, '--interval', '1');

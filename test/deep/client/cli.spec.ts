@@ -59,7 +59,7 @@ async function settle(...machines: Machine[]): Promise<void> {
 }
 
 describe('init', () => {
-  it('makes a vault by a token, and opens it on a second machine', async () => {
+  it('creates a vault with a token, and opens it on a second machine', async () => {
     const one = machine('one');
     const made = await one.json(['init', one.folder]);
     expect(made).toMatchObject({
@@ -74,7 +74,7 @@ describe('init', () => {
     expect(opened).toMatchObject({ code: 0, isNew: false });
   });
 
-  it('signs in by the page of the service', async () => {
+  it('signs in through the page of the service', async () => {
     const account = { email: 'handoff@example.org', password: 'correct horse battery staple' };
     await supertest(service.url)
       .post('/api/auth/sign-up/email')
@@ -125,7 +125,7 @@ describe('init', () => {
       .expect(200);
   }
 
-  it('refuses a link of another attempt', async () => {
+  it('refuses the link of another attempt', async () => {
     const one = new Machine(join(home, 'one'), { SYNC_URL: service.url, VAULT_PASSWORD: PASSWORD });
     const link = 'cloudsync://auth/callback?token=x&client_state=somebody-elses\n';
     const ended = await one.run(['init', one.folder], {}, link);
@@ -133,7 +133,7 @@ describe('init', () => {
     expect(existsSync(join(one.state, 'config.json'))).toBe(false);
   });
 
-  it('keeps secrets readable by their owner alone, outside the folder', async () => {
+  it('keeps secrets outside the folder, readable only by their owner', async () => {
     const { one } = await pair();
     for (const name of ['credentials.json', 'master-key', 'config.json', 'journal'])
       expect([name, statSync(join(one.state, name)).mode & 0o777]).toEqual([name, 0o600]);
@@ -141,7 +141,7 @@ describe('init', () => {
     expect(readdirSync(one.folder)).toEqual(['.cloud-sync']);
   });
 
-  it('keeps no key with --ask, and asks for the password each time', async () => {
+  it('stores no key with --ask, and asks for the password each time', async () => {
     const one = machine('one');
     await one.json(['init', one.folder, '--ask']);
     expect(existsSync(join(one.state, 'master-key'))).toBe(false);
@@ -228,7 +228,7 @@ describe('sync', () => {
     expect(two.files()).toEqual({ 'new.md': 'new', 'other.md': 'other' });
   });
 
-  it('exits 3 when something is left over, and does the rest', async () => {
+  it('exits with 3 when files are left over, and syncs the rest', async () => {
     const { one, two } = await pair();
     one.write('a.md', 'a');
     symlinkSync('a.md', join(one.folder, 'link'));
@@ -241,7 +241,7 @@ describe('sync', () => {
     await settle(one);
   });
 
-  it('escapes what a terminal would obey', async () => {
+  it('escapes terminal control characters', async () => {
     const { one } = await pair();
     symlinkSync('x', join(one.folder, 'a\u001b[31mred\u202e'));
     const { stdout } = await one.run(['sync', one.folder]);
@@ -249,7 +249,7 @@ describe('sync', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('asks before many deletions: exit 4 where nobody can be asked, and --yes', async () => {
+  it('needs --yes for many deletions without a terminal, and otherwise exits with 4', async () => {
     const { one, two } = await pair();
     for (let index = 0; index < 30; index++) one.write(`n/${index}.md`, `${index}`);
     await settle(one, two);
@@ -269,7 +269,7 @@ describe('sync', () => {
     expect(two.files()).toEqual({ 'new.md': 'new' });
   });
 
-  it('asks on a terminal: many deletions, and a password that is not shown', async () => {
+  it('asks on a terminal about many deletions and for a password, which is not shown', async () => {
     const { one } = await pair();
     for (let index = 0; index < 30; index++) one.write(`n/${index}.md`, `${index}`);
     await settle(one);
@@ -288,7 +288,7 @@ describe('sync', () => {
     expect([done.code, done.text]).toEqual([0, expect.stringContaining('deleted on the server: 10 more')]);
   });
 
-  it('syncs only what is selected, up to a size', async () => {
+  it('syncs only the selected folders, and files up to a size', async () => {
     const { one, two } = await pair();
     one.write('work/a.md', 'a');
     one.write('home/b.md', 'b');
@@ -307,7 +307,7 @@ describe('sync', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/lots is not a size/)]);
   });
 
-  it('takes limits of bytes per second, and refuses one that is no size', async () => {
+  it('accepts limits in bytes per second, and refuses one that is no size', async () => {
     const { one } = await pair();
     one.write('large.bin', 'x'.repeat(150_000));
     expect(await one.run(['sync', one.folder, '--limit-up', '500kB'])).toMatchObject({ code: 0 });
@@ -315,7 +315,7 @@ describe('sync', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/slow is not a size/)]);
   });
 
-  it('ends with 1 without the service, and with 5 without access', async () => {
+  it('exits with 1 without the service, and with 5 without access', async () => {
     const { one } = await pair();
     const config = join(one.state, 'config.json');
     const credentials = join(one.state, 'credentials.json');
@@ -336,7 +336,7 @@ describe('sync', () => {
     });
   });
 
-  it('notices a folder that is not the one that was synced', async () => {
+  it('refuses a folder that has lost its marker', async () => {
     const { one } = await pair();
     one.write('a.md', 'a');
     await settle(one);
@@ -345,13 +345,13 @@ describe('sync', () => {
     const ended = await one.run(['sync', one.folder]);
     expect([ended.code, ended.stderr]).toEqual([1, expect.stringMatching(/lost its marker/)]);
     expect((await one.json(['doctor', one.folder])).code).toBe(1);
-    expect(readdirSync(one.folder)).toEqual([]); // an empty mount point stays one
+    expect(readdirSync(one.folder)).toEqual([]); // an empty mount point stays empty
     expect(await one.run(['sign-out', one.folder, '--forget'])).toMatchObject({ code: 0 });
     expect(readdirSync(one.stateHome)).toEqual([]);
   });
 });
 
-/** Runs a command on a terminal of its own, and types each answer when its question is there. */
+/** Runs a command on a terminal, and types each answer after its question. */
 async function onTerminal(
   one: Machine,
   args: readonly string[],
@@ -373,7 +373,7 @@ async function onTerminal(
 }
 
 describe('conflicts and trash', () => {
-  it('list what was kept twice and what was deleted', async () => {
+  it('list conflict copies and deleted files', async () => {
     const { one, two } = await pair();
     for (const name of ['both.md', 'gone.md']) one.write(name, 'as it was');
     await settle(one, two);
@@ -406,7 +406,7 @@ describe('status and doctor', () => {
     expect(await one.run(['status', copy])).toMatchObject({ code: 2 });
   });
 
-  it('find a folder sound, and tell what is not', async () => {
+  it('report a sound folder as sound, and name each defect', async () => {
     const { one } = await pair();
     one.write('a.md', 'a');
     await settle(one);
@@ -440,16 +440,16 @@ describe('every command', () => {
     [['watch', '--interval', '0', '.'], 2],
     [['--help'], 0],
     [['--version'], 0],
-  ])('%j exits %d', async (args, code) => {
+  ])('%j exits with %d', async (args, code) => {
     expect(await machine('one').run(args)).toMatchObject({ code });
   });
 
-  it('has the version of the package', async () => {
+  it('has the version of the package with --version', async () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'client/package.json'), 'utf8'));
     expect((await machine('one').run(['--version'])).stdout).toBe(`${version}\n`);
   });
 
-  it('prints an error as one document with --json', async () => {
+  it('prints an error as one JSON document with --json', async () => {
     const ended = await machine('one').json(['status', home]);
     expect(ended).toMatchObject({ code: 2, exitCode: 2, error: expect.stringMatching(/not set up/) });
   });

@@ -119,7 +119,7 @@ const fixed = ({ salt, nonce }: { salt: string; nonce: string }) => ({
 const masterOf = (id: string) => bytes(vectors.vaults.find((vault) => vault.id === id)!.masterKey);
 const keysOf = (id: string): Promise<VaultKeys> => deriveVaultKeys(masterOf(id));
 
-/** How many derivations from a password begin meanwhile, by WebCrypto and by WebAssembly. */
+/** Counts the password derivations that `work` begins, by WebCrypto and WebAssembly. */
 async function derivationsOf(work: () => unknown): Promise<number> {
   const pbkdf2 = jest.spyOn(crypto.subtle, 'deriveBits');
   const argon2 = jest.spyOn(WebAssembly, 'instantiate');
@@ -231,7 +231,7 @@ describe('the published vectors of key slots', () => {
   });
 
   it.each(slots.rejected.passwordKdfs)(
-    'refuses parameters of a password, before any work: $note',
+    'refuses parameters of a password before any derivation: $note',
     async ({ kdf, reason }) => {
       const slot = slots.passwordSlots[0]!;
       const refused = expect.objectContaining({ name: 'KdfRefused', reason }) as Error;
@@ -275,7 +275,7 @@ describe('the published vectors of key slots', () => {
 });
 
 describe('properties that vectors cannot show', () => {
-  it('makes new slots with a new salt each, and parameters that every reader accepts', async () => {
+  it('creates each slot with a new salt and parameters that every reader accepts', async () => {
     const slot = slots.passwordSlots[0]!;
     for (const name of ['argon2id', 'pbkdf2-sha256'] as const) {
       const [one, other] = [newPasswordKdf(name), newPasswordKdf(name)];
@@ -297,7 +297,7 @@ describe('properties that vectors cannot show', () => {
     expect(newPasswordKdf()).toMatchObject({ name: 'argon2id', memoryKiB: 65_536, passes: 3, lanes: 1 });
   });
 
-  it('never seals anything twice alike', async () => {
+  it('never encrypts the same content to the same envelope', async () => {
     const keys = await keysOf('ascii');
     const path = encryptPath(keys, 'a.md');
     const seal = async () => toHex(await encryptContent(keys, path, bytes('00')));
@@ -305,7 +305,7 @@ describe('properties that vectors cannot show', () => {
     expect(generateRecoveryKey()).not.toEqual(generateRecoveryKey());
   });
 
-  it('opens what the service writes, and is opened by it, whatever the length', async () => {
+  it('decrypts what the service encrypts and vice versa, at any length', async () => {
     const [keys, theirs] = [await keysOf('ascii'), service.deriveVaultKeys(masterOf('ascii'))];
     for (let length = 0; length < 70; length++) {
       const plain = Uint8Array.from({ length }, (_, at) => (at * 7 + length) % 256);
@@ -319,13 +319,13 @@ describe('properties that vectors cannot show', () => {
     }
   });
 
-  it('binds a content to its path, and takes no plaintext path', async () => {
+  it('accepts no plaintext path as the path of a content', async () => {
     const keys = await keysOf('ascii');
     await expect(encryptContent(keys, 'a note.md', bytes('00'))).rejects.toThrow(InvalidPathError);
     await expect(decryptContent(keys, '', bytes('00'))).rejects.toThrow(InvalidPathError);
   });
 
-  it('holds names up to the limits of the service', async () => {
+  it('accepts names up to the limits of the service', async () => {
     const keys = await keysOf('ascii');
     expect(encryptPath(keys, 'é'.repeat(1528))).toHaveLength(MAX_ENCRYPTED_PATH);
     expect(() => encryptPath(keys, 'é'.repeat(1529))).toThrow(InvalidPathError);
@@ -333,7 +333,7 @@ describe('properties that vectors cannot show', () => {
     expect(() => encryptAssetName(keys, 'x'.repeat(753))).toThrow(InvalidPathError);
   });
 
-  it('decodes the one spelling of base64 alone, and nothing but text', () => {
+  it('decodes only canonical base64, and only text', () => {
     for (let length = 0; length < 20; length++) {
       const some = Uint8Array.from({ length }, (_, at) => 255 - at * 9);
       expect(fromBase64(toBase64(some))).toEqual(some);

@@ -91,7 +91,7 @@ interface Opened {
   readonly workspace: Library.Workspace;
 }
 
-describeWithBrowser('a day on two folders and a page', () => {
+describeWithBrowser('a day of edits in two folders and a page', () => {
   let home: string;
   let site: Server;
   let service: TestService;
@@ -144,7 +144,7 @@ describeWithBrowser('a day on two folders and a page', () => {
     await watch.end('SIGKILL');
   }
 
-  it('ends with the same bytes everywhere, through kills and cuts, and every edit is kept', async () => {
+  it('ends with the same files everywhere despite kills and cuts, and keeps every edit', async () => {
     const one = new Machine(join(home, 'one'), { ...env, SYNC_URL: service.url });
     const two = new Machine(join(home, 'two'), { ...env, SYNC_URL: link.url }); // over a link that is cut
     const made = await one.json(['init', one.folder, '--new', 'Notes', '--device', 'one']);
@@ -181,7 +181,7 @@ describeWithBrowser('a day on two folders and a page', () => {
       }),
     );
 
-    // A train with tunnels: the link is cut whenever something is carried, and both clients are killed at work.
+    // A train with tunnels: the link is cut repeatedly, and both clients are killed while they sync.
     const before = second.mark;
     for (let index = 0; index < 60; index++) one.write(`train/${index}.md`, randomBytes(2_000 + index));
     for (let cuts = 0; cuts < 5; cuts++) {
@@ -192,7 +192,7 @@ describeWithBrowser('a day on two folders and a page', () => {
     await second.until(({ event }) => event === 'progress' || event === 'synced', before);
     await Promise.all([killed(first), killed(second)]);
 
-    // While nobody watches, both edit one file.
+    // While no client runs, both devices edit one file.
     one.write('notes/0/0.md', 'edited on one');
     two.write('notes/0/0.md', 'edited on two');
     [first, second] = [watching(one), watching(two)];

@@ -21,14 +21,14 @@ async function inTurn(...all: Device[]) {
   for (const device of all) await device.sync();
 }
 
-/** Lets everything come to rest. */
+/** Syncs until nothing changes, and checks the rules of the simulation. */
 async function soundEnd(world: World) {
   await world.comeToRest();
   expect(world.wrongs()).toEqual([]);
 }
 
-describe('a server that was put back from a backup', () => {
-  it('deletes nothing and takes no old text over new', async () => {
+describe('a server restored from a backup', () => {
+  it('deletes nothing and replaces no new text by an old one', async () => {
     const { world, one, two } = devices();
     one.person.save('a.md', 'old text');
     await inTurn(one, two);
@@ -45,7 +45,7 @@ describe('a server that was put back from a backup', () => {
     await soundEnd(world);
   });
 
-  it('is noticed when it still knows the cursor, but has lost what it has answered', async () => {
+  it('is detected when it knows the cursor but has lost acknowledged uploads', async () => {
     const { world, one } = devices();
     one.person.save('a.md', 'old text');
     await inTurn(one, one);
@@ -67,7 +67,7 @@ describe('a server that was put back from a backup', () => {
     await soundEnd(world);
   });
 
-  it('is noticed wherever a kill came between the answer and the log', async () => {
+  it('is detected wherever a kill came between the response and the log', async () => {
     for (let killAt = 20; killAt < 60; killAt++)
       for (const seed of [1, 2, 3, 5, 8, 197]) {
         const { world, one, two } = devices();
@@ -80,7 +80,7 @@ describe('a server that was put back from a backup', () => {
       }
   });
 
-  it('and a compacted log are the same: everything is compared', async () => {
+  it('is compared in full, as after a compaction of the log', async () => {
     const { world, one, two } = devices();
     one.person.save('a.md', 'a');
     await inTurn(one, two);
@@ -94,7 +94,7 @@ describe('a server that was put back from a backup', () => {
 });
 
 describe('an empty mount point', () => {
-  it('deletes nothing, and is told', async () => {
+  it('deletes nothing, and is reported', async () => {
     const { world, one, two } = devices();
     one.person.save('a.md', 'a');
     await inTurn(one, two);
@@ -106,7 +106,7 @@ describe('an empty mount point', () => {
     expect([one.isRefused, files(two)]).toEqual([false, { 'a.md': 'a' }]);
   });
 
-  it('that appears in the middle of a sync deletes nothing', async () => {
+  it('that appears during a sync deletes nothing', async () => {
     for (let at = 1; at < 40; at++) {
       const { world, one } = devices();
       one.person.save('a.md', 'a');
@@ -143,7 +143,7 @@ describe('mass deletions', () => {
     expect(one.asked).toEqual([['on the server', 25, 30]]);
   });
 
-  it('are refused otherwise, in both directions, while everything else goes on', async () => {
+  it('are refused without confirmation, in both directions, while the rest syncs', async () => {
     const { one, two } = devices();
     many(one);
     await inTurn(one, two);
@@ -163,7 +163,7 @@ describe('mass deletions', () => {
 });
 
 describe('names', () => {
-  it('that are too long are told and left out; all else goes on', async () => {
+  it('that are too long are reported and left out, and the rest syncs', async () => {
     const { one, two } = devices(LINUX, { ...LINUX, maxName: 36 });
     one.person.save(`${'n'.repeat(50)}.md`, 'long');
     one.person.save('a.md', 'a');
@@ -184,7 +184,7 @@ describe('names', () => {
     await soundEnd(world);
   });
 
-  it('that change by case alone are one file on every disk', async () => {
+  it('that change only in case are one file on every disk', async () => {
     const { world, one, two } = devices(LINUX, STICK);
     one.person.save('d/note.md', 'text');
     await inTurn(one, two);
@@ -197,7 +197,7 @@ describe('names', () => {
     await soundEnd(world);
   });
 
-  it('that a disk decomposes are the same file', async () => {
+  it('that a disk decomposes stay the same file', async () => {
     const { world, one, two } = devices(LINUX, MAC);
     one.person.save('K\u00f6ln.md', 'text');
     await inTurn(one, two, one, two);
@@ -211,7 +211,7 @@ describe('names', () => {
 
 describe('one bad item', () => {
   it.each([0, 1, 2, 3, 4, 5, 6, 7])(
-    'written by another client (%i) stops nothing and is told',
+    'written by another client (%i) stops nothing and is reported',
     async (kind) => {
       const { world, one } = devices();
       world.poison(kind);
@@ -224,7 +224,7 @@ describe('one bad item', () => {
     },
   );
 
-  it('that the server has lost is told by name; all else goes on', async () => {
+  it('that the server has lost is reported by name, and the rest syncs', async () => {
     const { world, one, two } = devices();
     for (const name of ['a.md', 'b.md']) one.person.save(name, name);
     await inTurn(one);
@@ -234,7 +234,7 @@ describe('one bad item', () => {
     expect(left(two)).toEqual({ 'a.md': 'the server does not have it' });
   });
 
-  it('that cannot be read is no deletion, and is told', async () => {
+  it('that cannot be read is no deletion, and is reported', async () => {
     const { one, two } = devices();
     for (const name of ['a.md', 'b.md']) one.person.save(name, name);
     await inTurn(one, two);
@@ -245,7 +245,7 @@ describe('one bad item', () => {
     expect(left(one)['a.md']).toMatch(/cannot be read/);
   });
 
-  it('a link in the place of a file is neither followed nor replaced', async () => {
+  it('that is a link in place of a directory is neither followed nor replaced', async () => {
     const { one, two } = devices();
     for (const name of ['d/a.md', 'b.md']) one.person.save(name, name);
     await inTurn(one, two);
@@ -258,7 +258,7 @@ describe('one bad item', () => {
     expect(files(one)['d/a.md']).toBe('edited');
   });
 
-  it('a full disk and a read-only folder still send', async () => {
+  it('on a full disk or in a read-only folder does not prevent uploads', async () => {
     for (const limit of ['isFull', 'isReadOnly'] as const) {
       const { one, two } = devices();
       one.person.save('a.md', 'a');
@@ -279,7 +279,7 @@ describe('one bad item', () => {
     }
   });
 
-  it('a link whose name a disk decomposes is no deletion', async () => {
+  it('that is a link with a decomposed name is no deletion', async () => {
     const { world, one } = devices(MAC, LINUX);
     one.person.save('K\u00f6ln.md', 'text');
     await inTurn(one, one);
@@ -289,7 +289,7 @@ describe('one bad item', () => {
     expect(Object.keys(left(one))).toEqual(['K\u00f6ln.md']);
   });
 
-  it('too large for the limit is told, in both directions, and not read', async () => {
+  it('that exceeds the size limit is reported and not sent', async () => {
     const { one, two } = devices();
     one.person.save('large.md', 'x'.repeat(1_001));
     one.person.save('a.md', 'a');
@@ -299,7 +299,7 @@ describe('one bad item', () => {
   });
 });
 
-describe('clocks that count whole seconds', () => {
+describe('file times in whole seconds', () => {
   it('hide no edit of the same second', async () => {
     const { world, one, two } = devices(STICK, LINUX);
     one.person.save('a.md', 'text 1');
@@ -332,8 +332,8 @@ describe('clocks that count whole seconds', () => {
   });
 });
 
-describe('dangerous places', () => {
-  it('are neither sent nor written', async () => {
+describe('dangerous paths', () => {
+  it('are neither uploaded nor written', async () => {
     const { world, one, two } = devices();
     one.person.save('.git/config', 'mine');
     one.person.save('a.md', 'a');
@@ -347,8 +347,8 @@ describe('dangerous places', () => {
   });
 });
 
-describe('a network that loses answers', () => {
-  it('makes no conflict copy of what arrived unheard and was edited since', async () => {
+describe('a network that loses responses', () => {
+  it('causes no conflict copy of an upload that arrived and was edited since', async () => {
     for (let seed = 1; seed < 60; seed++) {
       const { world, one } = devices();
       one.person.save('a.md', 'text 1');
@@ -361,7 +361,7 @@ describe('a network that loses answers', () => {
     }
   });
 
-  it('makes no conflict copy that holds nothing of its own', async () => {
+  it('causes no conflict copy with the same text', async () => {
     const { one, two } = devices();
     one.person.save('a.md', 'same');
     two.person.save('a.md', 'same');
@@ -384,7 +384,7 @@ describe('edits and deletions', () => {
       expect(files(device)).toEqual({ 'a.md': 'edited', 'b.md': 'edited too' });
   });
 
-  it('a version that was restored elsewhere is not deleted by a device that had deleted its content before', async () => {
+  it('a restored version is not deleted by a device that had deleted its content before', async () => {
     const { world, one, two } = devices();
     one.person.save('a.md', 'a');
     await inTurn(one, two);
@@ -397,7 +397,7 @@ describe('edits and deletions', () => {
     expect([files(one), files(two)]).toEqual([{ 'a.md': 'a' }, { 'a.md': 'a' }]);
   });
 
-  it('an edit during the sync is not overwritten, at whatever step it comes', async () => {
+  it('an edit during the sync is not overwritten, at any step', async () => {
     for (let at = 1; at < 80; at++) {
       const { world, one, two } = devices();
       one.person.save('a.md', 'text 1');
@@ -446,8 +446,8 @@ describe('a kill or a loss of power at any step', () => {
   });
 });
 
-describe('rules', () => {
-  it('leave out on every device, delete nothing, and come before what they leave out', async () => {
+describe('ignore rules', () => {
+  it('exclude files on every device, delete nothing, and arrive before those files', async () => {
     const { one, two } = devices();
     one.person.save('a.tmp', 'temporary');
     one.person.save('a.md', 'a');
@@ -462,7 +462,7 @@ describe('rules', () => {
     for (const device of [one, two]) expect(files(device)['a.tmp']).toBe('temporary');
   });
 
-  it('that cannot be read stop the sync: what they left out is not sent', async () => {
+  it('that cannot be read stop the sync, so that excluded files are not sent', async () => {
     const { world, one } = devices();
     one.person.save(IGNORE_FILE, 'secret.md\n');
     one.person.save('secret.md', 'secret');

@@ -51,12 +51,12 @@ describe('a file of 300 MiB', () => {
     return JSON.parse(stdout) as Synced;
   }
 
-  it('goes up and comes down within 64 MiB more than a small file needs', async () => {
+  it('is uploaded and downloaded with at most 64 MiB more memory than a small file', async () => {
     for (const name of ['one', 'two']) await mkdir(join(home, name));
     await writeFile(join(home, 'one/small.md'), 'small');
     const small = [await sync('one'), await sync('two')];
     const rises: number[] = [];
-    // Garbage waits for the processor on a busy machine; what is held is held in each round.
+    // A busy machine delays garbage collection; memory that is really held is held in each round.
     for (let round = 0; round < ROUNDS && !(rises.at(-1)! < ALLOWED_MIB); round++) {
       const film = `film-${round}.mov`;
       await writeLarge(join(home, 'one', film), SIZE);

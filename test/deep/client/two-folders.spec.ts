@@ -17,7 +17,7 @@ import { sha256, type TestWorkspace } from '../../kit/index.js';
 import { ProxiedService } from '../../kit/proxied-service.js';
 import { putBack } from '../../kit/put-back.js';
 
-/** Two directories of this machine that sync with the real service: real encryption, real requests, real disks. */
+/** Two directories that sync with the real service: real encryption, requests and disks. */
 const MIB = 1024 * 1024;
 const http: HttpOptions = { sleep: () => Promise.resolve(), retries: { attempts: 2 } };
 
@@ -29,10 +29,10 @@ afterAll(() => at.close());
 beforeEach(() => at.begin());
 afterEach(() => at.end());
 
-/** A folder with its state, both below one directory, so that a copy of that is a copy of the machine. */
+/** A folder and its state below one directory, whose copy is a copy of the machine. */
 class Machine {
   stamp = '';
-  /** Below which everything is. */
+  /** The directory of folder and state. */
   readonly home: string;
   private readonly folder: FolderDevice;
 
@@ -40,7 +40,7 @@ class Machine {
     readonly name: string,
     readonly real: TestWorkspace,
     readonly keys: VaultKeys,
-    /** where it is, if not at its name, whose token it has, and its network */
+    /** its directory, token and network, where they differ from the usual ones */
     other: {
       readonly place?: string;
       readonly token?: string;
@@ -70,7 +70,7 @@ class Machine {
     this.folder.remove(path);
   }
 
-  /** Every file but those of the client itself, with its bytes. A disk keeps its spelling of a name; the vault has NFC. */
+  /** Every file except those of the client, with its bytes, by its name in NFC as in the vault. */
   files(): Map<string, Buffer> {
     const names = readdirSync(this.root, { recursive: true, encoding: 'utf8' });
     const synced = names.filter((name) => !name.startsWith('.cloud-sync'));
@@ -105,7 +105,7 @@ async function scene(): Promise<Scene> {
   return { one: new Machine('one', real, keys), two: new Machine('two', real, keys), real, keys };
 }
 
-/** Syncs in turn, each without anything left over. */
+/** Syncs in turn; nothing may be left over. */
 async function settle(...machines: Machine[]): Promise<Report[]> {
   const reports = [];
   for (const machine of machines) {
@@ -149,7 +149,7 @@ describe('two folders', () => {
     expect([quiet?.hasChanged, quiet?.rounds]).toEqual([false, 1]);
   });
 
-  it('keep both texts of a conflict, and an edit against a deletion', async () => {
+  it('keep both texts of a conflict, and an edit of a file that is deleted elsewhere', async () => {
     const made = await scene();
     const { one, two } = made;
     for (const name of ['both.md', 'kept.md']) one.write(name, 'as it was');
@@ -170,7 +170,7 @@ describe('two folders', () => {
     );
   });
 
-  it('keep private what was private when both have edited it', async () => {
+  it('keep a private file and its conflict copy private', async () => {
     const made = await scene();
     const { one, two } = made;
     one.write('secret.md', 'as it was');
@@ -183,7 +183,7 @@ describe('two folders', () => {
       expect([name, statSync(join(two.root, name)).mode & 0o777]).toEqual([name, 0o600]);
   });
 
-  it('are not stopped by a directory or a line in the place of the rules', async () => {
+  it('are not stopped by a directory or a malformed line in place of the ignore rules', async () => {
     const made = await scene();
     const { one, two, real, keys } = made;
     const path = encryptPath(keys, '.cloudsyncignore/x');
@@ -199,7 +199,7 @@ describe('two folders', () => {
     expect([...one.files().keys()].sort()).toEqual(['.cloudsyncignore', 'a.md']);
   });
 
-  it('carry large files alone, and three hundred notes in few requests', async () => {
+  it('send large files singly, and 300 notes in few requests', async () => {
     const made = await scene();
     const { one, two } = made;
     for (let index = 0; index < 300; index++) one.write(`notes/${index % 7}/${index}.md`, `note ${index}\n`);
@@ -217,7 +217,7 @@ describe('two folders', () => {
     expectAlike(made);
   });
 
-  it('go on beside paths and contents that do not open, and tell of them by name', async () => {
+  it('report paths and contents that cannot be decrypted, and sync the rest', async () => {
     const made = await scene();
     const { one, two, real, keys } = made;
     one.write('good.md', 'good');
@@ -247,7 +247,7 @@ describe('two folders', () => {
     const path = encryptPath(keys, 'film.mov');
     const stored = await real.get(path).buffer(true).expect(200);
     const altered = Buffer.from(stored.body as Buffer);
-    altered[altered.length - 1]! ^= 1; // of the tag: every byte before it decrypts
+    altered[altered.length - 1]! ^= 1; // in the tag, behind all content
     await real.put(path, altered).expect(200);
     const report = await two.sync();
     expect(report.leftOver).toEqual([{ path: 'film.mov', reason: expect.stringMatching(/does not open/) }]);
@@ -257,7 +257,7 @@ describe('two folders', () => {
     expect(one.files().get('film.mov')).toHaveLength(9 * MIB);
   });
 
-  it('lose nothing to a server that was put back from a backup', async () => {
+  it('lose nothing to a server restored from a backup', async () => {
     const made = await scene();
     const { one, two, real } = made;
     one.write('old.md', 'old');
@@ -279,7 +279,7 @@ describe('two folders', () => {
     );
   });
 
-  it('are two devices, and so is the copy of a machine', async () => {
+  it('are separate devices even when one is a copy of the other', async () => {
     const { one, real, keys } = await scene();
     one.write('a.md', 'a');
     await settle(one);
@@ -306,7 +306,7 @@ describe('a sync', () => {
       /refuses with 503/,
     ],
     ['too many requests', () => at.proxy.set(() => ({ kind: 'answer', status: 429 })), /refuses with 429/],
-  ])('stops with a sentence, and goes on the next time: %s', async (_, befall, sentence) => {
+  ])('stops with a reason, and continues the next time: %s', async (_, befall, sentence) => {
     const made = await scene();
     const { one, two } = made;
     one.write('a.md', 'a');
@@ -325,12 +325,12 @@ describe('a sync', () => {
     expect((await stranger.sync()).stopped).toMatch(/refuses with 401/);
   });
 
-  it('tells by name what the server does not take, and sends the rest', async () => {
+  it('reports files that the server refuses, and sends the rest', async () => {
     const { one, real, keys } = await scene();
     for (const name of ['a.md', 'b.md', 'large.bin']) one.write(name, name.repeat(200_000));
     const refused = encryptPath(keys, 'large.bin');
     at.proxy.set(({ method, path }) => {
-      if (path.endsWith('batch-upload')) return { kind: 'answer', status: 404 }; // a service of before
+      if (path.endsWith('batch-upload')) return { kind: 'answer', status: 404 }; // a service without batches
       return method === 'PUT' && path.endsWith(refused) ? { kind: 'answer', status: 413 } : undefined;
     });
     const report = await one.sync();
@@ -343,7 +343,7 @@ describe('a sync', () => {
     await settle(one);
   });
 
-  it('stores nothing twice when the answer to an upload was lost', async () => {
+  it('stores nothing twice when the response to an upload was lost', async () => {
     const made = await scene();
     const { one, two, real, keys } = made;
     one.write('a.md', 'a');
@@ -359,7 +359,7 @@ describe('a sync', () => {
 });
 
 describe('a bad network', () => {
-  it('breaks a large download off three times, which goes on where it was', async () => {
+  it('that cuts a large download three times lets it resume where it was', async () => {
     const { one, two } = await scene();
     one.write('film.mov', randomBytes(12 * MIB));
     await settle(one);
@@ -375,10 +375,10 @@ describe('a bad network', () => {
     await link.close();
     expect(far.files().get('film.mov')?.equals(one.files().get('film.mov')!)).toBe(true);
     expect(asked('GET', '/files/')).toBe(4);
-    expect(link.passed / MIB).toBeLessThan(20); // 30 if each began anew
+    expect(link.passed / MIB).toBeLessThan(20); // 30 if each restarted
   });
 
-  it('of 50 kB in a second, which is cut and swallows, carries every file in a few syncs', async () => {
+  it('of 50 kB/s that cuts and loses data carries every file in a few syncs', async () => {
     const made = await scene();
     const slow = await TcpLink.before(at.proxy.url, 50_000);
     const patient: HttpOptions = { silenceMs: 6_000, retries: { attempts: 3, firstPauseMs: 1 } };
@@ -405,14 +405,14 @@ describe('a bad network', () => {
   });
 });
 
-describe('the server as the engine sees it', () => {
+describe('WorkspaceRemote', () => {
   async function remote() {
     const real = await at.user.workspace();
     const session = Session.withAccessToken(at.proxy.url, at.user.token, http);
     return { real, remote: new WorkspaceRemote(session, real.id, 'one', () => '0f') };
   }
 
-  it('has a snapshot of several pages, and one that broke off is not whole', async () => {
+  it('reads a snapshot of several pages, and refuses to continue an interrupted one', async () => {
     const { remote: server } = await remote();
     const items = Array.from({ length: 1_001 }, (_, index) => {
       const envelope = Buffer.from(`content ${index}`);
@@ -439,7 +439,7 @@ describe('the server as the engine sees it', () => {
     await expect(server.snapshot(next)).rejects.toThrow(/walk that has ended/);
   });
 
-  it('deletes what nobody else has changed, and tells of the rest', async () => {
+  it('deletes files unchanged by other devices, and reports the others as conflicts', async () => {
     const { real, remote: server } = await remote();
     for (const name of ['YQ', 'Yg']) await real.put(name, name).expect(201);
     const { cursor } = await server.pull(0);
@@ -450,7 +450,7 @@ describe('the server as the engine sees it', () => {
     expect(await server.push(cursor, deletions)).toEqual({ accepted: ['YQ'], conflicts: ['Yg'] });
   });
 
-  it('leaves a file unanswered that has grown since the log was read', async () => {
+  it('downloads no file that has grown since the log was read', async () => {
     const { real, remote: server } = await remote();
     await real.put('YQ', 'x'.repeat(2 * MIB)).expect(201);
     const seen = { encryptedPath: 'YQ', contentHash: sha256('x'), encryptedSize: MIB + 1 };
@@ -465,11 +465,11 @@ it.each([
   ['Adas Rechner', 'Adas_Rechner-0f'],
   ['Köln \u{1F600}', 'K_ln__-0f'],
   ['n'.repeat(300), `${'n'.repeat(95)}-0f`],
-])('a device id has the form that the server takes: %#', (name, id) => {
+])('a device id has the form that the server accepts: %#', (name, id) => {
   expect(deviceId(name, '0f')).toBe(id);
 });
 
-it('contents and paths of another vault do not open', async () => {
+it('contents and paths of another vault cannot be decrypted', async () => {
   const [mine, other] = await Promise.all(
     [0, 1].map(async () => new VaultCipher(await deriveVaultKeys(newMasterKey()))),
   );

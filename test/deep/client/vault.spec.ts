@@ -18,7 +18,7 @@ import { startService, type TestService, type TestUser } from '../../kit/index.j
 
 const [PASSWORD, NEW_PASSWORD] = ['the password of the vault', 'another password of the vault'];
 
-/** As cheap as every reader accepts. */
+/** The cheapest parameters that every reader accepts. */
 const cheap = (): PasswordKdf => ({
   ...{ name: 'argon2id', salt: newPasswordKdf().salt },
   ...{ memoryKiB: 19_456, passes: 2, lanes: 1 },
@@ -51,7 +51,7 @@ interface ListedSlots {
   slots: Record<string, unknown>[];
 }
 
-/** A service that lists other key slots than there are. */
+/** A session at a service that alters its list of key slots. */
 function lying(alter: (list: ListedSlots) => unknown): Session {
   return once({
     fetch: async (url, init) => {
@@ -73,7 +73,7 @@ const opens = (id: string, password: string): Promise<boolean> =>
 
 const kinds = async (vault: Vault): Promise<string[]> => (await vault.slots()).map(({ kind }) => kind);
 
-/** One of before there were slots. @returns the id of its workspace */
+/** A vault as before key slots. @returns the id of its workspace, its key and the proof of it */
 async function vaultOfBefore(
   password: string,
 ): Promise<{ id: string; masterKey: Uint8Array; proof: string }> {
@@ -86,7 +86,7 @@ async function vaultOfBefore(
   return { id, masterKey, proof };
 }
 
-/** As another device does it. */
+/** Adds a password slot as another device does. */
 async function putPassword(
   vault: { id: string; masterKey: Uint8Array; proof: string },
   password: string,
@@ -129,7 +129,7 @@ describe('a new vault', () => {
     expect(toHex(derived.path)).not.toBe(toHex(vault.keys.path));
   });
 
-  it('is returned only when its password opens it, whichever answer is lost', async () => {
+  it('is returned only when its password opens it, whichever response is lost', async () => {
     for (let last = 1; ; last++) {
       proxy.requests.length = 0;
       proxy.set(() => (proxy.requests.length === last ? { kind: 'cut after sending' } : undefined));
@@ -185,8 +185,8 @@ describe('a change of the password', () => {
     await expect(Vault.changePassword(session, workspaceId, wrong)).rejects.toThrow(WrongSecret);
   });
 
-  it.each(['with slots', 'of before'])(
-    'leaves a vault %s that one of the two opens, whichever answer is lost, and ends when it is repeated',
+  it.each(['with slots', 'without slots'])(
+    'leaves a vault %s that one of the passwords opens, whichever response is lost; a repeat completes it',
     async (which) => {
       for (let last = 1; ; last++) {
         const id =
@@ -214,7 +214,7 @@ describe('a change of the password', () => {
     },
   );
 
-  it('tells that another device has written the old password meanwhile', async () => {
+  it('reports that another device has added the old password meanwhile', async () => {
     const vault = await vaultOfBefore(PASSWORD);
     let writing: Promise<void> = Promise.resolve();
     const slow = once({
@@ -231,7 +231,7 @@ describe('a change of the password', () => {
     expect(await Vault.changePassword(session, vault.id, change)).toEqual({ others: 0, isOldLeft: false });
   });
 
-  it('counts other passwords, and leaves them', async () => {
+  it('counts and keeps other passwords', async () => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     await vault.addPassword('a third password', cheap);
     const changed = await Vault.changePassword(session, vault.workspaceId, change);
@@ -239,7 +239,7 @@ describe('a change of the password', () => {
     expect(await opens(vault.workspaceId, 'a third password')).toBe(true);
   });
 
-  it('of a vault of before, to its password from a mistyped one, breaks off without harm', async () => {
+  it('from a mistyped password to the real one keeps a vault without slots intact', async () => {
     const { id } = await vaultOfBefore(PASSWORD);
     proxy.set(({ method }) => (method === 'DELETE' ? { kind: 'reset' } : undefined));
     const mistyped = { old: 'mistyped', fresh: PASSWORD };
@@ -249,7 +249,7 @@ describe('a change of the password', () => {
   });
 });
 
-describe('a vault of before there were slots', () => {
+describe('a vault from before key slots', () => {
   it('gets a slot for the password that opens it', async () => {
     const { id, masterKey } = await vaultOfBefore(PASSWORD);
     await expect(Vault.unlock(session, id, { password: 'wrong' })).rejects.toThrow(WrongSecret);
@@ -271,7 +271,7 @@ describe('a vault of before there were slots', () => {
 });
 
 describe('recovery keys, passkeys and slots', () => {
-  it('a recovery key counts when it has been typed, and opens as people type it', async () => {
+  it('a recovery key counts when it has been typed, and opens in any notation', async () => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     const [draft, other] = [await vault.draftRecoveryKey(), await vault.draftRecoveryKey()];
     await expect(
@@ -289,7 +289,7 @@ describe('recovery keys, passkeys and slots', () => {
     await expect(typo).rejects.toThrow(RecoveryKeyTypo);
   });
 
-  it('a passkey opens by what it gives for its salt', async () => {
+  it('a passkey opens the vault with its PRF output', async () => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     const passkey = { credentialId: 'AAECAw', prfSalt: 'ab'.repeat(32) };
     const prfOutput = new Uint8Array(32).fill(7);
@@ -302,7 +302,7 @@ describe('recovery keys, passkeys and slots', () => {
     expect((await vault.slots())[1]?.label).toBe('a label');
   });
 
-  it('a slot is removed, but never the one that the vault was opened by', async () => {
+  it('a slot can be removed, except the one that opened the vault', async () => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     const [own] = await vault.slots();
     await expect(vault.removeSlot(own?.id ?? '')).rejects.toThrow(/by another key slot/);
@@ -318,7 +318,7 @@ describe('recovery keys, passkeys and slots', () => {
 });
 
 describe('a hostile service', () => {
-  it('gets nothing that is derived from the password by hiding the slots', async () => {
+  it('receives nothing derived from the password by hiding the slots', async () => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     const hiding = lying((list) => ({ ...list, slots: [] }));
     const unlocking = Vault.unlock(hiding, vault.workspaceId, { password: PASSWORD }, { hasSlots: true });
@@ -328,7 +328,7 @@ describe('a hostile service', () => {
     expect(proxy.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
-  it('gets no guess by weak parameters, and hides no good slot behind them', async () => {
+  it('can neither enforce weak parameters nor hide a good slot behind them', async () => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     const weak = { ...newPasswordKdf('pbkdf2-sha256'), iterations: 1 };
     const alone = lying(({ slots, ...list }) => ({
@@ -349,14 +349,14 @@ describe('a hostile service', () => {
     ['an id that is a path', (slot) => [{ ...slot, id: '../../files/YQ' }]],
     ['a time that ends the header', (slot) => [{ ...slot, updatedAt: 'x"\r\nx: y' }]],
     ['no id', (slot) => [{ ...slot, id: 7 }]],
-  ])('is not believed a list with %s', async (_, alter) => {
+  ])('is refused when it lists %s', async (_, alter) => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     const liar = lying(({ slots, ...list }) => ({ ...list, slots: alter(slots[0] ?? {}) }));
     const unlocking = Vault.unlock(liar, vault.workspaceId, { password: PASSWORD });
     await expect(unlocking).rejects.toThrow(InvalidAnswer);
   });
 
-  it('cannot pass a wrapped key of another form, or of another slot', async () => {
+  it('cannot pass off a malformed wrapped key, or one of another slot', async () => {
     const vault = await Vault.create(session, 'notes', PASSWORD, { kdf: cheap });
     for (const change of [
       { wrappedKey: 7 },
@@ -373,7 +373,7 @@ describe('a hostile service', () => {
     }
   });
 
-  it('says when there is no vault yet', async () => {
+  it('is not suspected when there is no vault yet', async () => {
     const { id } = await user.workspace();
     await expect(Vault.unlock(session, id, { password: PASSWORD })).rejects.toThrow(/has not been set up/);
   });

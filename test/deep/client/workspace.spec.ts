@@ -47,10 +47,10 @@ const options: HttpOptions = {
   ...{ sleep: () => Promise.resolve(), retries: { attempts: 2 } },
 };
 
-/** For networks that lose every third request: with fewer attempts one request could be lost in all of them. */
+/** Enough attempts for networks that lose every third request. */
 const persistent: HttpOptions = { ...options, silenceMs: 3_000, retries: { attempts: 6 } };
 
-/** A workspace as a device sees it through the proxy, and as it is. */
+/** A workspace through the proxy (`remote`) and directly (`real`). */
 async function open(url = proxy.url, http = options): Promise<{ remote: Workspace; real: TestWorkspace }> {
   const real = await user.workspace();
   return { remote: at(url, real, http), real };
@@ -72,7 +72,7 @@ const download = (name: string, encryptedSize = 10, have?: string): Download => 
   have,
 });
 
-/** By name. */
+/** The outcomes by name. */
 async function uploaded(outcomes: AsyncIterable<UploadOutcome>) {
   const byName = new Map<string, UploadOutcome['outcome']>();
   for await (const { upload, outcome } of outcomes) {
@@ -98,7 +98,7 @@ const contentOf = (outcome: DownloadOutcome['outcome'] | undefined): string =>
 
 const asked = (suffix: string) => proxy.requests.filter(({ path }) => path.endsWith(suffix)).length;
 
-/** The real service, except for what is answered here. */
+/** The real service, except for requests that `answer` handles. */
 async function impostor(
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean,
 ): Promise<string> {
@@ -126,7 +126,7 @@ async function impostor(
 }
 
 describe('the change log', () => {
-  it('is pulled page by page, and walked as a snapshot with the cursor of its first page', async () => {
+  it('is read page by page, by pulls and as a snapshot', async () => {
     const { remote, real } = await open();
     for (const name of ['a', 'b', 'c']) await real.put(pathOf(name), name).expect(201);
     const changes = [];
@@ -142,7 +142,7 @@ describe('the change log', () => {
     expect(await remote.log.status()).toEqual({ cursor: 3, fileCount: 3 });
   });
 
-  it('keeps the cursor of the first page of a snapshot, whatever is written during the walk', async () => {
+  it('keeps the cursor of the first page of a snapshot, whatever is written meanwhile', async () => {
     const url = await impostor((request, response) => {
       if (!request.url?.includes('/sync/snapshot')) return false;
       const isFirst = !request.url.includes('pageCursor');
@@ -160,12 +160,12 @@ describe('the change log', () => {
     expect(pages.map(({ cursor }) => cursor)).toEqual([5, 5]);
   });
 
-  it('says that a cursor of another log needs the snapshot', async () => {
+  it('requires a snapshot for a cursor of another log', async () => {
     const { remote } = await open();
     await expect(remote.log.pull(9_000)).rejects.toThrow(NeedsBootstrap);
   });
 
-  it('deletes what this device has seen, and tells of the rest', async () => {
+  it('deletes files as this device has seen them, and reports others as conflicts', async () => {
     const { remote, real } = await open();
     for (const name of ['a', 'b']) await real.put(pathOf(name), name).expect(201);
     const { cursor } = await remote.log.status();
@@ -225,7 +225,7 @@ describe('the change log', () => {
     ['push', { cursor: 1, accepted: ['YQ'], conflicts: [{ encryptedPath: 'YQ' }] }],
     ['snapshot', { files: [], cursor: 1, nextPageCursor: 'same', hasMore: true }],
     ['snapshot', { files: [{ encryptedPath: 'YQ' }], cursor: 1, nextPageCursor: null, hasMore: false }],
-  ])('is not believed everything: %s %#', async (route, answer) => {
+  ])('refuses an invalid response to %s: %#', async (route, answer) => {
     const url = await impostor((request, response) => {
       if (!request.url?.includes(`/sync/${route}`)) return false;
       request.resume();
@@ -250,7 +250,7 @@ async function collectAll<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('single files', () => {
-  it('are uploaded over what was seen alone', async () => {
+  it('are replaced only in the version that was seen', async () => {
     const { remote, real } = await open();
     const { files } = remote;
     expect(await files.upload(upload('a', 'one', null))).toEqual({ kind: 'stored', version: 1 });
@@ -263,7 +263,7 @@ describe('single files', () => {
     );
   });
 
-  it('stay as they are when an upload is repeated after a lost answer', async () => {
+  it('get no second version when an upload is repeated after a lost response', async () => {
     const { remote, real } = await open();
     await remote.files.upload(upload('a', 'one', null));
     const faults = [true];
@@ -289,7 +289,7 @@ describe('single files', () => {
     expect(Buffer.from(await collect(opened.chunks)).equals(content)).toBe(true);
   });
 
-  it.each(['truncate', 'half-close'] as const)('go on where their download broke off: %s', async (kind) => {
+  it.each(['truncate', 'half-close'] as const)('resume an interrupted download: %s', async (kind) => {
     const { remote, real } = await open();
     const content = Buffer.from(Array.from({ length: 400_000 }, (_, index) => index % 251));
     await real.put(pathOf('a'), content).expect(201);
@@ -303,7 +303,7 @@ describe('single files', () => {
     expect(proxy.requests).toHaveLength(4);
   });
 
-  it('are not put together from two versions', async () => {
+  it('are never assembled from two versions', async () => {
     const { remote, real } = await open();
     await real.put(pathOf('a'), Buffer.alloc(400_000, 1)).expect(201);
     const faults = [true];
@@ -327,7 +327,7 @@ describe('single files', () => {
 });
 
 describe('versions, checkpoints and trash', () => {
-  it('are read, and bring back what was', async () => {
+  it('can be created, listed, restored and deleted', async () => {
     const { remote, real } = await open();
     for (const text of ['one', 'two']) await real.put(pathOf('a'), text);
     const checkpoint = await remote.history.createCheckpoint('bGFiZWw=');
@@ -354,7 +354,7 @@ describe('versions, checkpoints and trash', () => {
     await expect(remote.history.deleteCheckpoint(checkpoint.id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('do not restore twice after a lost answer', async () => {
+  it('do not restore twice after a lost response', async () => {
     const { remote, real } = await open();
     await real.put(pathOf('a'), 'one').expect(201);
     const [version] = await real.versions(pathOf('a'));
@@ -367,7 +367,7 @@ describe('versions, checkpoints and trash', () => {
 });
 
 describe('many uploads', () => {
-  it('go in few requests, each with an outcome of its own', async () => {
+  it('take few requests and have an outcome each', async () => {
     const { remote, real } = await open();
     await real.put(pathOf('taken'), 'x').expect(201);
     const many = Array.from({ length: 700 }, (_, index) => upload(`note ${index}`, `content ${index}`, null));
@@ -388,7 +388,7 @@ describe('many uploads', () => {
     expect(proxy.requests.filter(({ method }) => method === 'PUT')).toHaveLength(1);
   });
 
-  it('take their items as they are wanted', async () => {
+  it('consume their items on demand', async () => {
     const { remote } = await open();
     let made = 0;
     // oxlint-disable-next-line typescript/require-await
@@ -402,7 +402,7 @@ describe('many uploads', () => {
     expect(made).toBeLessThan(100);
   });
 
-  it.each([404, 405])('go one by one at a service without batches: %d', async (status) => {
+  it.each([404, 405])('are sent one by one to a service without batches: %d', async (status) => {
     const { remote, real } = await open();
     proxy.set(({ path }) => (path.includes('/batch-') ? { kind: 'answer', status } : undefined));
     const names = ['a', 'b', 'c'];
@@ -413,7 +413,7 @@ describe('many uploads', () => {
     expect(asked('/batch-upload')).toBe(1);
   });
 
-  it.each([408, 413, 502])('are made smaller when they are too much: %d', async (status) => {
+  it.each([408, 413, 502])('are sent in smaller batches after a %d', async (status) => {
     const { remote, real } = await open();
     let refusals = 0;
     proxy.set(({ path }) =>
@@ -425,7 +425,7 @@ describe('many uploads', () => {
     expect((await real.status()).fileCount).toBe(40);
   });
 
-  it('get through a network that cuts, swallows and truncates, and land once each', async () => {
+  it('are stored once each over a network that cuts, loses and truncates requests', async () => {
     const { remote, real } = await open(proxy.url, persistent);
     const faults = ['cut after sending', 'truncate', 'blackhole', 'truncate request', 'reset'] as const;
     let at = 0;
@@ -440,7 +440,7 @@ describe('many uploads', () => {
     expect(log).toHaveLength(60);
   });
 
-  it('end when the network, the workspace or the right to write is gone', async () => {
+  it('fail when the network, the workspace or the right to write is gone', async () => {
     const { remote } = await open();
     proxy.set(() => ({ kind: 'reset' }));
     const many = ['a', 'b', 'c'].map((name) => upload(name, name));
@@ -459,12 +459,12 @@ describe('many uploads', () => {
     ['too few', (results) => results.slice(0, 2)],
     ['too many', (results) => [...results, results[0]]],
     ['in another order', ([a, b, c]) => [b, a, c]],
-    ['of others', ([a, b, c]) => [a, { ...b, encryptedPath: 'Zm9yZWlnbg' }, c]],
+    ['of other paths', ([a, b, c]) => [a, { ...b, encryptedPath: 'Zm9yZWlnbg' }, c]],
     ['with another hash', ([a, b, c]) => [a, { ...b, contentHash: sha256('another') }, c]],
-    ['with nonsense', ([a, , c]) => [a, 7, c]],
+    ['no objects', ([a, , c]) => [a, 7, c]],
     ['without a version', ([a, b, c]) => [a, { ...b, version: null }, c]],
-    ['with a strange status', ([a, b, c]) => [a, { ...b, status: 302 }, c]],
-  ])('whose results are %s fail for those items alone', async (_, alter) => {
+    ['with an unknown status', ([a, b, c]) => [a, { ...b, status: 302 }, c]],
+  ])('whose results are %s fail only for those items', async (_, alter) => {
     const url = await impostor(async (request, response) => {
       if (!request.url?.endsWith('/batch-upload')) return false;
       const body = await buffer(request);
@@ -492,7 +492,7 @@ describe('many uploads', () => {
 });
 
 describe('many downloads', () => {
-  it('come in few requests, checked, each with an outcome of its own', async () => {
+  it('take few requests, are verified and have an outcome each', async () => {
     const { remote, real } = await open();
     const many = Array.from({ length: 300 }, (_, index) => upload(`note ${index}`, `content ${index}`));
     await uploaded(
@@ -519,14 +519,14 @@ describe('many downloads', () => {
     expect(proxy.requests.filter(({ method }) => method === 'POST').length).toBeLessThan(6);
   });
 
-  it('that were larger than the log said are fetched alone', async () => {
+  it('that are larger than the log said are fetched singly', async () => {
     const { remote, real } = await open();
     for (const name of ['a', 'b']) await real.put(pathOf(name), Buffer.alloc(1_300_000, name)).expect(201);
     const outcomes = await downloaded(remote.downloadMany([download('a'), download('b')]));
     expect(['a', 'b'].map((name) => contentOf(outcomes.get(name)).length)).toEqual([1_300_000, 1_300_000]);
   });
 
-  it('leave to the caller what has become too large to be held in memory', async () => {
+  it('report files that have become too large for memory instead of loading them', async () => {
     const { remote, real } = await open();
     await real.put(pathOf('grown'), Buffer.alloc(1_300_000)).expect(201);
     const outcomes = await downloaded(remote.downloadMany([download('grown')], { largeBytes: 1_200_000 }));
@@ -535,7 +535,7 @@ describe('many downloads', () => {
     expect((await downloaded(remote.downloadMany([same]))).get('grown')).toEqual({ kind: 'unchanged' });
   });
 
-  it.each([404, 405])('come one by one from a service without batches: %d', async (status) => {
+  it.each([404, 405])('are fetched one by one from a service without batches: %d', async (status) => {
     const { remote, real } = await open();
     for (const name of ['a', 'b']) await real.put(pathOf(name), name).expect(201);
     proxy.set(({ path }) => (path.includes('/batch-') ? { kind: 'answer', status } : undefined));
@@ -545,7 +545,7 @@ describe('many downloads', () => {
     expect(asked('/batch-download')).toBe(1);
   });
 
-  it('of a workspace that is gone are no missing files', async () => {
+  it('of a workspace that is gone fail instead of reporting missing files', async () => {
     const { remote } = await open();
     const gone = new Workspace(remote.session, crypto.randomUUID(), 'phone');
     for (const names of [['a'], ['a', 'b']]) {
@@ -565,7 +565,7 @@ describe('many downloads', () => {
         return () => (at++ % 2 ? { kind: 'truncate' } : undefined);
       })(),
     ],
-  ])('that are %s are asked for again', async (_, weather) => {
+  ])('that are %s are repeated', async (_, weather) => {
     const { remote, real } = await open(proxy.url, persistent);
     const names = Array.from({ length: 12 }, (_, index) => `note ${index}`);
     for (const name of names) await real.put(pathOf(name), name.repeat(5_000)).expect(201);
@@ -574,7 +574,7 @@ describe('many downloads', () => {
     for (const name of names) expect(contentOf(outcomes.get(name))).toBe(name.repeat(5_000));
   });
 
-  it('end when the network is gone', async () => {
+  it('fail when the network is gone', async () => {
     const { remote } = await open();
     proxy.set(() => ({ kind: 'reset' }));
     const downloads = ['a', 'b', 'c'].map((name) => download(name));
@@ -590,15 +590,15 @@ describe('many downloads', () => {
     ['of another type', ([a, b, c]) => [a, alter(b!, { content: 'b' }), c], { b: 'failed' }],
     ['without a hash', ([a, b, c]) => [a, alter(b!, { contentHash: 7 }), c], { b: 'failed' }],
     ['unchanged without being asked', ([a, b, c]) => [a, alter(b!, { status: 304 }), c], { b: 'failed' }],
-    ['with a strange status', ([a, b, c]) => [a, alter(b!, { status: 'x' }), c], { b: 'failed' }],
-    ['doubled', ([a, b, c]) => [a, a, b, c], { b: 'failed', c: 'failed' }],
+    ['with an unknown status', ([a, b, c]) => [a, alter(b!, { status: 'x' }), c], { b: 'failed' }],
+    ['duplicated', ([a, b, c]) => [a, a, b, c], { b: 'failed', c: 'failed' }],
     ['surplus', ([a, b, c]) => [a, b, c, a, b], {}],
     ['missing', ([a]) => [a], {}],
     ['none', () => [], {}],
     ['not maps', ([a]) => [a, [1, 2]], {}],
-    ['nested without end', ([a]) => [a, { content: nested(3_000) }], { b: 'failed' }],
+    ['nested too deeply', ([a]) => [a, { content: nested(3_000) }], { b: 'failed' }],
     ['too large', ([a]) => [a, { content: Buffer.alloc(2_000_000) }], {}],
-  ])('whose maps are %s fail for those items alone, or come alone', async (_, change, failing) => {
+  ])('whose maps are %s fail only for those items, or are fetched singly', async (_, change, failing) => {
     const url = await impostor(async (request, response) => {
       if (!request.url?.endsWith('/batch-download')) return false;
       const body = await buffer(request);
@@ -626,11 +626,11 @@ const nested = (depth: number): unknown => {
   return value;
 };
 
-it('an answer without an end is read no further than an item can be large', async () => {
+it('an endless response is read only up to the largest size of an item', async () => {
   let read = 0;
   // oxlint-disable-next-line typescript/require-await
   async function* endless(): AsyncGenerator<Uint8Array, void> {
-    yield Buffer.from('5b00000000ffffffff', 'hex'); // bytes, four thousand million of them
+    yield Buffer.from('5b00000000ffffffff', 'hex'); // a byte string of 4 GiB
     for (; read < 1_000; read++) yield Buffer.alloc(64 * 1024);
   }
   await expect(cborMaps(endless(), 1_000_000).next()).rejects.toThrow('too large');
@@ -638,7 +638,7 @@ it('an answer without an end is read no further than an item can be large', asyn
 });
 
 describe('assets', () => {
-  it('are uploaded once whatever happens to the answer, listed, renamed, read and deleted', async () => {
+  it('are uploaded once despite a lost response, and listed, renamed, read and deleted', async () => {
     const { remote } = await open();
     const envelope = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 256));
     const faults = [true];
@@ -666,7 +666,7 @@ describe('assets', () => {
   });
 });
 
-describe('the pace', () => {
+describe('the pace of transfers', () => {
   it('makes batches smaller and fewer on a slow link, and larger on a fast one', () => {
     const pace = new Pace();
     const first = pace.bytes;

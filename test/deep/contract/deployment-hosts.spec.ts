@@ -58,7 +58,7 @@ describe('ops/systemd/cloud-sync.service', () => {
     });
   });
 
-  itWithSystemd('exposes as little as a service with a just-in-time compiler and a network can', () => {
+  itWithSystemd('has an exposure of at most 1.5 for systemd-analyze security', () => {
     const args = ['security', '--offline=yes', '--no-pager', '--threshold=15', join(ROOT, UNIT)];
     expect(analyze(...args).status).toBe(0);
   });
@@ -73,7 +73,7 @@ describe('ops/systemd/cloud-sync.service', () => {
     expect(unitValues('Restart')).toEqual(['always']);
   });
 
-  it('gives the secrets as credentials, which the service reads', () => {
+  it('passes the secrets as credentials, which the service reads', () => {
     const directory = mkdtempSync(join(tmpdir(), 'credentials-'));
     const loaded = unitValues('LoadCredential').map((line) => line.split(':')[0]!);
     for (const name of loaded)
@@ -99,7 +99,7 @@ const describeAsRoot = process.getuid?.() === 0 && process.platform === 'linux' 
 describeAsRoot('ops/systemd/cloud-sync-admin', () => {
   it('runs a command as the user of the service, with its settings and secrets, and leaves no copy of them', async () => {
     const database = await createDatabase();
-    const link = await DatabaseLink.to(database); // the server's socket is for one user alone
+    const link = await DatabaseLink.to(database); // the server's own socket accepts one user alone
     const root = mkdtempSync(join(tmpdir(), 'admin-'));
     const [settings, data, temporary] = ['etc', 'data', 'tmp'].map((name) => join(root, name)) as [
       string,
@@ -140,7 +140,7 @@ describeAsRoot('ops/systemd/cloud-sync-admin', () => {
 
 const NOBODY = 65534;
 
-/** As the install page has it: by the socket, where PostgreSQL knows the user by the system's name. */
+/** As on the install page: over the socket, where PostgreSQL knows the user from the system. */
 const SOCKET = 'postgres://cloud-sync@%2Fvar%2Frun%2Fpostgresql/cloud-sync';
 
 interface Manifest {
@@ -165,7 +165,7 @@ function manifestsIn(directory: string): { file: string; manifest: Manifest }[] 
 const manifests = [...manifestsIn(BASE), ...manifestsIn(EXAMPLE)];
 const of = (kind: string): unknown => manifests.find(({ manifest }) => manifest.kind === kind)!.manifest;
 
-/** What TypeScript finds wrong with manifests as values of the types that are made from the schema of Kubernetes. */
+/** Type errors of manifests, by types that are generated from the schema of Kubernetes. */
 function faultsIn(all: readonly Manifest[]): string[] {
   const source = all.map(({ apiVersion, kind, ...rest }, index) => {
     const module = `kubernetes-models/${apiVersion}`;
@@ -215,7 +215,7 @@ interface Deployment {
 }
 
 describe('ops/kubernetes', () => {
-  it('has manifests of the schema of Kubernetes, with no key that it does not know', async () => {
+  it('has manifests that match the schema of Kubernetes, without unknown keys', async () => {
     for (const { file, manifest } of manifests) {
       const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Record<
         string,
@@ -266,7 +266,7 @@ describe('ops/kubernetes', () => {
     }
   });
 
-  it('runs instances as Pod Security Standards demand, and replaces one at a time', () => {
+  it('runs instances as Pod Security Standards require, and replaces one at a time', () => {
     const { strategy, replicas, selector, template } = (of('Deployment') as Deployment).spec;
     expect(replicas).toBeGreaterThan(1);
     expect(strategy.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
@@ -285,7 +285,7 @@ describe('ops/kubernetes', () => {
   it('is a configuration that the service accepts, with the keys of the Secret', () => {
     const directory = mkdtempSync(join(tmpdir(), 'kubernetes-'));
     const { stringData } = of('Secret') as { stringData: Record<string, string> };
-    // The example's own value is too short for anybody to use it.
+    // The value of the example is too short on purpose, so that the service refuses it.
     const secrets = { ...stringData, auth_secret: 'x'.repeat(32) };
     for (const [key, value] of Object.entries(secrets)) writeFileSync(join(directory, key), value);
     expect(stringData.auth_secret!.length).toBeLessThan(32);
@@ -330,7 +330,7 @@ describe('the network policy of ops/kubernetes', () => {
   const { policyTypes, egress } = (of('NetworkPolicy') as Policy).spec;
   const allowed = egress.flatMap(({ ports }) => ports.map(({ port, protocol }) => `${protocol} ${port}`));
 
-  it('lists what the service connects to, port by port', () => {
+  it('allows exactly the ports that the service connects to', () => {
     expect(policyTypes).toEqual(['Ingress', 'Egress']);
     expect(allowed.sort()).toEqual([
       'TCP 443',
@@ -358,7 +358,7 @@ describe('the network policy of ops/kubernetes', () => {
       expect(allowed).toContain(`TCP ${url.port || { 'https:': 443, 'http:': 80 }[url.protocol]}`);
   });
 
-  it('keeps the service from the metadata of the cloud, which has credentials of the node', () => {
+  it('blocks the metadata service of the cloud, which has credentials of the node', () => {
     const blocks = egress.flatMap(({ to }) => to.flatMap(({ ipBlock }) => ipBlock ?? []));
     const wide = blocks.filter(({ cidr }) => cidr.endsWith('/0'));
     expect(wide.length).toBeGreaterThan(0);
@@ -400,7 +400,7 @@ describe('ops/kubernetes/backup', () => {
   const patch = parse(text('ops/kubernetes/backup/deployment.yaml')) as Patch;
   const { containers, volumes } = patch.spec.template.spec;
 
-  it('changes what the Deployment has, by names that it has, into what the schema knows', () => {
+  it('patches existing parts of the Deployment by name, and the result matches the schema', () => {
     const base = of('Deployment') as Patch;
     expect([patch.kind, patch.metadata.name]).toEqual([base.kind, base.metadata.name]);
     const { spec } = base.spec.template;

@@ -20,7 +20,11 @@ import {
   type PasswordKdf,
   RecoveryKeyTypo,
 } from '../../../src/domain/automation/key-slot-crypto.js';
-import { DecryptionError, deriveVaultKeys, openEnvelope } from '../../../src/domain/automation/vault-crypto.js';
+import {
+  DecryptionError,
+  deriveVaultKeys,
+  openEnvelope,
+} from '../../../src/domain/automation/vault-crypto.js';
 import { processMs, threadMs } from '../../kit/thread-time.js';
 
 interface StoredVector {
@@ -69,7 +73,7 @@ const [firstPassword, firstRecovery, firstPasskey] = [
   vectors.passkeySlots[0]!,
 ];
 
-/** How many derivations Node.js has begun for the work of `derivationsOf`, in any thread. */
+/** Resources of Node.js that mean a derivation, in any thread; `begun` counts those of `derivationsOf`. */
 const DERIVATIONS = new Set(['PBKDF2REQUEST', 'ARGON2REQUEST', 'SCRYPTREQUEST', 'WORKER']);
 let begun = 0;
 const counted = new AsyncLocalStorage<true>();
@@ -182,7 +186,7 @@ describe('properties that vectors cannot show', () => {
     expect(await openPasswordSlot(place, slot, 'a password')).toEqual(master);
   });
 
-  it('never wraps a key twice alike', () => {
+  it('never wraps a key into the same bytes twice', () => {
     const wrap = (): string => makeRecoverySlot(place, master, Buffer.alloc(32)).wrappedKey;
     expect(wrap()).not.toBe(wrap());
     expect(generateRecoveryKey()).not.toEqual(generateRecoveryKey());
@@ -253,7 +257,7 @@ describe('properties that vectors cannot show', () => {
     expect(() => makePasskeySlot(place, ok, ok, { credentialId: '', prfSalt: '' })).toThrow(KdfRefused);
   });
 
-  it('leaves the master key and the recovery key to the caller', async () => {
+  it('does not change the caller’s master key and recovery key', async () => {
     const [given, recovery] = [Buffer.from(master), bytes(firstRecovery.recoveryKey)];
     await makePasswordSlot(place, given, 'x', cheap());
     makeRecoverySlot(place, given, recovery);
@@ -370,7 +374,7 @@ describe('Argon2id', () => {
     { way: 'Node.js', derive: argon2idOfNode },
     { way: 'hash-wasm in a thread', derive: argon2idOfWasm },
   ];
-  it.each(ways)('is the same by $way', async ({ derive }) => {
+  it.each(ways)('gives the same keys by $way', async ({ derive }) => {
     if (!derive) return; // a Node.js before 24.7
     for (const { password, kdf, kek } of argon2idSlots) {
       const input = { ...kdf, password: Buffer.from(password.normalize('NFKC')), salt: bytes(kdf.salt) };
@@ -378,7 +382,7 @@ describe('Argon2id', () => {
     }
   });
 
-  it.each(ways)('does not hold the event loop by $way', async ({ derive }) => {
+  it.each(ways)('does not block the event loop by $way', async ({ derive }) => {
     if (!derive) return;
     const input = {
       memoryKiB: 65_536,

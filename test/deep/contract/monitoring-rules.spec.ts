@@ -11,7 +11,7 @@ function isInstalled(program: string): boolean {
   return (environment.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, program)));
 }
 
-/** Skipped, in one line, where Prometheus is not installed; in CI it fails instead. */
+/** Skips the tests, with one line, when the program is not installed; in CI they fail instead. */
 function describeWith(program: string, name: string, tests: () => void): void {
   if (isInstalled(program) || isRequired) {
     describe(name, tests);
@@ -44,7 +44,7 @@ const queries = (JSON.parse(readFileSync('ops/grafana/dashboard.json', 'utf8')) 
     })),
 );
 
-/** What happens now and then: none of it is 0, not a gap. */
+/** Queries of events: without events the value is 0, not a gap. */
 const counts = queries.filter(({ type, expr }) => type === 'timeseries' && /^sum\b.*_total\b/.test(expr));
 
 describeWith('promtool', 'with the rules of Prometheus', () => {
@@ -67,7 +67,7 @@ describeWith('promtool', 'with the rules of Prometheus', () => {
     expectGood('promtool', 'check', 'rules', file);
   });
 
-  it('panels of events say 0 while there were none', () => {
+  it('panels of events show 0 when there were none', () => {
     expect(counts.length).toBeGreaterThan(8);
     const file = join(directory, 'zero.test.yml');
     const tests = counts.map(({ title, expr }) => ({

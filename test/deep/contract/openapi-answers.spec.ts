@@ -7,12 +7,12 @@ import { nameOf, type Route, ROUTES } from '../../kit/routes/route-table.js';
 import { type Scene, setScene } from '../../kit/routes/scene.js';
 import { hangUp, send } from '../../kit/routes/send.js';
 
-/** That each answer is as documented, test/kit sees to; here are those that every route has. */
+/** test/kit compares each answer with the document; these tests ask for answers that every route has. */
 const document = allRoutes();
 
 const MOUNTED = operationsOf(document).filter(({ path }) => path.startsWith('/api/auth/'));
 
-/** Each operation as a row of the route table; those of the identity handler apart from each other. */
+/** Each operation as a row of the route table; those of the identity handler have rows of their own. */
 const EACH: readonly Route[] = [
   ...ROUTES.filter(({ method }) => method !== 'ALL'),
   ...MOUNTED.map(({ method, path }) => ({
@@ -81,7 +81,7 @@ describe('a client that asks too often', () => {
 });
 
 describe('a body that is declared too large', () => {
-  // Where nothing is for the caller, nothing is read.
+  // A route that is 404 for the caller reads no body.
   const WITH_LIMIT = EACH.filter(
     (route) => route.status !== 404 && documentedStatuses(route).includes('413'),
   );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** The first is of this one test alone, and leaves everything as it should not be. */
+/** The first file: one focused test, which leaves a mock and a changed environment behind. */
 const FOCUSED = `
   it('is not asked for', () => undefined);
   it.only('is asked for', () => {
@@ -15,7 +15,7 @@ const FOCUSED = `
   });
 `;
 
-/** What each of the others has; the first three tests are sound. */
+/** Each of the other files; its first three tests pass. */
 const TESTS = `
   it('finds no mock of another file', () => {
     expect(Math.random()).toBeLessThan(1);
@@ -47,7 +47,7 @@ const WANTED = [
   'asserts less than it says: failed',
 ];
 
-/** Asked by a setup file. */
+/** A setup file. */
 const WHEN_OVER = `
   whenFileIsOver(async () => {
     if (globalThis.isLastHookDone) throw new Error('it was done');
@@ -59,10 +59,10 @@ const WHEN_OVER = `
 const SOUND = `it('is sound', () => undefined);`;
 const LATE = `${SOUND} afterAll(() => (globalThis.isLastHookDone = true));`;
 
-/** It cannot be loaded; and what comes after it leaves a rejection for when nobody runs any more. */
+/** A file that cannot be loaded. */
 const BROKEN = `throw new Error('it cannot be loaded');`;
 
-/** Reporters, which are in the process of the files. */
+/** Reporters, which run in the process of the test files. */
 const SPEAKING = `export default class { onRunComplete() { console.log('all are over'); } }`;
 const COUNTING = `
   const count = () => ['uncaughtException', 'unhandledRejection'].map((event) => process.listenerCount(event)).join();
@@ -94,7 +94,7 @@ beforeEach(async () => (home = await mkdtemp(join(tmpdir(), 'runtime-'))));
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 describe('the runtime of the tests', () => {
-  it('runs each test file of a process like the first, whatever earlier files left', async () => {
+  it('runs each test file of a process like the first, whatever earlier files leave behind', async () => {
     const files = { a: FOCUSED, b: TESTS, c: TESTS, d: TESTS };
     const { results } = await run(files);
     expect(statusesOf(results)).toEqual([
@@ -117,7 +117,7 @@ describe('the runtime of the tests', () => {
     expect(output).toMatch(/listening before: (\d+,\d+), after: \1\n/);
   });
 
-  it('checks at the end of the last hook of a file, and fails that file beside its results', async () => {
+  it('runs checks after the last hook of a file, and fails the file if they fail', async () => {
     const setupFilesAfterEnv = [await written('setup.mjs', WHEN_OVER)];
     const { results } = await run({ a: SOUND, b: LATE }, { setupFilesAfterEnv });
     expect(results.testResults.map(({ status }) => status)).toEqual(['passed', 'failed']);
@@ -132,7 +132,7 @@ describe('the runtime of the tests', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('reports the lines of TypeScript as they were written', async () => {
+  it('reports lines of the TypeScript source', async () => {
     const text = await readFile(import.meta.filename, 'utf8');
     const line = text.split('\n').findIndex((each) => each.trim().startsWith('expect(new Error')) + 1;
     expect(new Error('here').stack).toContain(`test-runtime.spec.ts:${line}:`);
@@ -152,7 +152,7 @@ const statusesOf = ({ testResults }: Results): string[][] =>
     assertionResults.map(({ title, status }) => `${title}: ${status}`),
   );
 
-/** All in one process, one file after the other in the order of their names. */
+/** Runs all files in one process, one after the other in the order of their names. */
 async function run(files: Readonly<Record<string, string>>, config: object = {}) {
   const specs = join(home, 'specs');
   await mkdir(specs);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** What clients were told. */
+/** What was acknowledged to clients. */
 const created = new Map<string, string>();
 const deleted = new Set<string>();
 
@@ -49,7 +49,7 @@ describe(`kill -9 in a storm of asset uploads and deletions, seed ${SEED}`, () =
       await eventually(() => expect(created.size).toBeGreaterThanOrEqual(round * ACKNOWLEDGED_PER_ROUND));
       await other.end('SIGKILL');
       await Promise.all(writers);
-      // What the killed one had sent is still being done by the database.
+      // The database still executes what the killed service has sent.
       await service.database.eventually(
         `SELECT 1 WHERE NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'
            AND pid <> pg_backend_pid())`,
@@ -60,7 +60,7 @@ describe(`kill -9 in a storm of asset uploads and deletions, seed ${SEED}`, () =
     for (const [token, text] of created) expect((await assets.get(token).expect(200)).text).toBe(text);
     for (const token of deleted) await assets.get(token).expect(404);
     const sizes = (await assets.list()).map(({ sizeBytes }) => sizeBytes);
-    // The first sweep that finds them comes by then; the rest of the hour is for one that is killed with them in hand.
+    // The first sweep that finds them comes by then; the rest of the hour is for the case that it is killed.
     service.clock.advance(HOUR_MS - 2 * SWEEP_EVERY_MS);
     await service.app.get(BlobSweeper).sweep(service.clock.now());
     const { blobs, onDisk } = await footprint(service, assets.workspaceId);

@@ -31,7 +31,7 @@ describe('the largest assets', () => {
     await download('warm-up');
     const before = await residentBytes(pid);
     const rounds: number[] = [];
-    // Garbage waits for the processor on a busy machine; what is held is held in each round.
+    // On a busy machine garbage is collected late; memory that is retained shows in each round.
     while (rounds.length < ROUNDS && !(rounds.at(-1)! < ALLOWED)) {
       await writeFile(`/proc/${pid}/clear_refs`, '5'); // resets the peak
       const tokens = Array.from({ length: AT_ONCE }, assetToken);
@@ -68,7 +68,7 @@ describe('the largest assets', () => {
     expect(response.statusCode).toBe(201);
   }
 
-  /** How many characters come. */
+  /** @returns the number of characters received */
   async function download(token: string): Promise<number> {
     const get = request(`${own.service.url}/api/assets/${token}`, { headers: headers() });
     get.end();

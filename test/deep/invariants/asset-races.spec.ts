@@ -18,7 +18,7 @@ let second: TestService;
 let turn = 0;
 
 beforeAll(async () => {
-  // All in the store, and room for ten.
+  // All contents are in the store, and the quota has room for ten.
   const env = { INLINE_BLOB_BYTES: '100', ASSET_QUOTA_PRO_BYTES: String(ROOM * SIZE) };
   first = await startService({ env });
   second = await startService({ env, beside: first });
@@ -35,7 +35,7 @@ async function both(): Promise<[TestAssets, TestAssets]> {
   return [assets, assets.as(alice.at(second.url))];
 }
 
-/** This many at once. A refused one, as a slow machine may refuse some, is retried as any client would, but not for ever. */
+/** Sends requests at once. A slow machine may refuse some, which are retried a few times. */
 const times = <T extends { status: number }>(n: number, make: (i: number) => PromiseLike<T>): Promise<T[]> =>
   Promise.all(
     Array.from({ length: n }, async (_, i) => {
@@ -45,7 +45,7 @@ const times = <T extends { status: number }>(n: number, make: (i: number) => Pro
     }),
   );
 
-/** What locks each other out is also 503, and must never be. */
+/** A deadlock is answered with 503 too, and must never happen. */
 afterEach(() => expect(first.logged() + second.logged()).not.toMatch(/"code":"(?:40P01|40001)"/));
 
 /** How many answers had which status. */
@@ -55,10 +55,10 @@ function statuses(answers: { status: number }[]): Record<number, number> {
   return counts;
 }
 
-/** What is left in the store and in the tables of a workspace, after the sweep an hour later. */
+/** Expects this many assets in the store and in the tables, after a sweep an hour later. */
 async function expectNothingLeftBut(assets: TestAssets, objects: number): Promise<void> {
   await first.app.get(BlobSweeper).sweep(new Date(first.clock.now().getTime() + HOUR_MS + 1));
-  // What another sweep, begun after a deletion, has in hand already is gone in a moment.
+  // Another sweep, begun after a deletion, may still be removing some.
   await eventually(async () => {
     const { blobs, onDisk } = await footprint(first, assets.workspaceId);
     expect({ blobs, onDisk }).toEqual({ blobs: objects, onDisk: Array<number>(objects).fill(SIZE) });
@@ -109,7 +109,7 @@ describe('one token, uploaded many times at once', () => {
     expect(await assetsRevision(first.database, instances[0].workspaceId)).toBe(1);
   });
 
-  it('gives one row and the same answer to all under one key', async () => {
+  it('with one idempotency key is one row, and all requests get the same answer', async () => {
     const instances = await both();
     let heard = 0;
     first.app.get(EventBus).on(ASSETS, (key, origin) => {
@@ -126,7 +126,7 @@ describe('one token, uploaded many times at once', () => {
     expect(await assetsRevision(first.database, instances[0].workspaceId)).toBe(1);
   });
 
-  it('is created once for many tokens under one key; the others are 409', async () => {
+  it('is created once when an idempotency key comes with many tokens; the others are 409', async () => {
     const instances = await both();
     const answers = await times(40, (i) => instances[i % 2]!.create(`t${i}`, envelope(SIZE), 'key'));
     expect(statuses(answers)).toEqual({ 201: 1, 409: 39 });
@@ -134,8 +134,8 @@ describe('one token, uploaded many times at once', () => {
   });
 });
 
-describe('deletions, batches and renames against each other', () => {
-  it('return each byte once, and the same token to one of them', async () => {
+describe('deletions, batches and renames at the same time', () => {
+  it('free each byte once, and one of them reports a token as deleted', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [here, there] = await both();
       const tokens = Array.from({ length: ROOM }, (_, i) => `t${i}`);
@@ -155,7 +155,7 @@ describe('deletions, batches and renames against each other', () => {
     }
   });
 
-  it('never break the sum, whatever happens at once on two instances', async () => {
+  it('keep the usage exact in any mix on two instances', async () => {
     const random = new Random(20261120);
     const [here, there] = await both();
     const other = TestAssets.of(await here.user.workspace('other'));
@@ -186,7 +186,7 @@ describe('deletions, batches and renames against each other', () => {
     });
   });
 
-  it('give one name to one of several renames; the rest are 409 and keep theirs', async () => {
+  it('let one of several renames to a name succeed; the others are 409 and keep their names', async () => {
     const [here, there] = await both();
     const tokens = Array.from({ length: ROOM }, (_, i) => `t${i}`);
     for (const token of tokens) await here.create(token, envelope(SIZE)).expect(201);
@@ -198,7 +198,7 @@ describe('deletions, batches and renames against each other', () => {
 });
 
 describe('a workspace that is deleted during uploads and deletions', () => {
-  it('frees every byte, and no upload revives anything', async () => {
+  it('frees every byte, and no upload leaves anything behind', async () => {
     for (let round = 0; round < 5; round++) {
       const [here, there] = await both();
       for (let i = 0; i < 4; i++) await here.create(`t${i}`, envelope(SIZE)).expect(201);

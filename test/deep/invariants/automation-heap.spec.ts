@@ -7,7 +7,7 @@ import { eventually } from '../../kit/index.js';
 import { type OwnProcess, startOwnProcess } from '../../kit/own-process.js';
 import { unbundled } from '../../kit/process.js';
 
-/** After so many, young garbage has been collected. */
+/** Enough requests for young garbage to be collected. */
 const REQUESTS = 100;
 
 const word = (): string => randomBytes(12).toString('hex');
@@ -27,20 +27,20 @@ describe('the memory of the service', () => {
   });
   afterAll(() => own.end());
 
-  it('holds no key and no text of a note after the end of the key session, and held the text before', async () => {
+  it('holds no key and no text of a note after the end of the key session, but the text before', async () => {
     const { body } = await vault.openSession({ password: PASSWORD }).expect(201);
     const session = vault.with(body.keySession);
     await vault.endSession().expect(200);
     await workWith(session);
 
     const live = await snapshot();
-    expect(live).toEqual(expect.arrayContaining([...Object.values(TEXT), TEXT.rare.toLowerCase()])); // so they can be found
+    expect(live).toEqual(expect.arrayContaining([...Object.values(TEXT), TEXT.rare.toLowerCase()])); // found
 
     await session.endSession().expect(200);
     expect(await snapshot()).toEqual([]);
   });
 
-  it('holds no key soon after a request has been answered, collected or not', async () => {
+  it('holds no key soon after a request, not even in memory that awaits collection', async () => {
     const session = await vault.withNewSession();
     await workWith(session);
     const keys = {
@@ -49,14 +49,14 @@ describe('the memory of the service', () => {
       path: session.keys.path.subarray(0, 32),
       wrapping: Buffer.from(hkdfSync('sha256', session.keySession, '', 'key session', 32)),
     };
-    const token = Buffer.from(session.workspace.user.token); // comes with each request, so that it can be found
-    // The answer may be here before the request is over there; and the cipher's own copy goes when it is collected.
+    const token = Buffer.from(session.workspace.user.token); // in each request: must be found
+    // The answer may arrive before the request is over, and the cipher's copy is freed when it is collected.
     await eventually(async () => expect(await leftInMemory({ ...keys, token })).toEqual(['token']));
     await session.endSession().expect(200);
     await eventually(async () => expect(await leftInMemory(keys)).toEqual([]));
   });
 
-  /** Everything that puts plaintext into memory. */
+  /** Uses every operation that puts plaintext into memory. */
   async function workWith(session: TestVault): Promise<void> {
     const path = `${TEXT.path}/note.md`;
     await session.remove(path);
@@ -74,13 +74,13 @@ describe('the memory of the service', () => {
     await session.openSession({ password: `${PASSWORD}!` }).expect(403);
   }
 
-  /** Which of the values are in the memory of the service when it has served others. */
+  /** Which of the values are in the memory of the service after it has served other requests. */
   async function leftInMemory(values: Readonly<Record<string, Buffer>>): Promise<string[]> {
     for (let n = 0; n < REQUESTS; n++) await vault.workspace.user.get('/api/v1/auth/me').expect(200);
     return inMemory(own.service.child.pid!, values);
   }
 
-  /** Which of the secrets are in the heap: has it collected, written to a file, and searches that. */
+  /** Which of the secrets are in the heap, after a collection. */
   async function snapshot(): Promise<string[]> {
     for (const old of await snapshots()) await rm(join(own.dataDir, old));
     own.service.child.kill('SIGUSR2');
@@ -99,7 +99,7 @@ describe('the memory of the service', () => {
     return (await readdir(own.dataDir)).filter((name) => name.endsWith('.heapsnapshot'));
   }
 
-  /** Strings are cut after 1,024 characters there. */
+  /** A snapshot cuts strings after 1,024 characters. */
   async function secretsIn(file: string): Promise<string[]> {
     const keys = [vault.masterKey, ...(Object.values(vault.keys) as Buffer[])];
     const spelt = keys.flatMap((key) =>
@@ -131,7 +131,7 @@ async function lastBytes(path: string, count: number): Promise<string> {
   }
 }
 
-/** As a string stands in the file: JSON in ASCII. */
+/** A string as the file has it: JSON in ASCII. */
 function escaped(text: string): string {
   const json = JSON.stringify(text).slice(1, -1);
   const code = (char: string): string => char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
@@ -149,7 +149,7 @@ async function inMemory(pid: number, values: Readonly<Record<string, Buffer>>): 
     // The pieces overlap, so that nothing is cut in two.
     for (let at = parseInt(from, 16); at < end; at += piece.length - 64) {
       const length = Math.min(piece.length, end - at);
-      const { bytesRead } = await memory.read(piece, 0, length, at).catch(() => ({ bytesRead: 0 })); // gone since
+      const { bytesRead } = await memory.read(piece, 0, length, at).catch(() => ({ bytesRead: 0 }));
       const read = piece.subarray(0, bytesRead);
       for (const [name, value] of Object.entries(values)) if (read.includes(value)) found.add(name);
     }

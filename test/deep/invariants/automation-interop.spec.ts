@@ -14,7 +14,7 @@ const NOTES = 300;
 const AT_ONCE = 8;
 const PASSWORD = 'the password of the vault';
 
-/** Spaces, other scripts, signs, and every tenth path 200 characters long. */
+/** Paths have spaces, other scripts and symbols, and every tenth has 200 characters. */
 function notes(folder: string): Map<string, string> {
   const names = [
     'plain',
@@ -103,7 +103,7 @@ describe(`${NOTES} notes each way between a folder that syncs and the Automation
   const made = notes('by a robot');
   const laptop = (): FolderDevice => device('laptop');
 
-  it('uploads of the client are readable here', async () => {
+  it('uploads of the client are readable over the API', async () => {
     for (const [path, content] of written) await put('laptop', path, content);
     await laptop().sync();
     const read = new Map<string, string>();
@@ -120,7 +120,7 @@ describe(`${NOTES} notes each way between a folder that syncs and the Automation
     );
   });
 
-  it('notes made here reach the client', async () => {
+  it('notes created over the API reach the client', async () => {
     await each(made, async ([path, content]) => {
       expect((await call('post', '/notes', { path, content })).status).toBe(201);
     });
@@ -132,13 +132,13 @@ describe(`${NOTES} notes each way between a folder that syncs and the Automation
     expect(sorted(await phone.files())).toEqual(everything);
   });
 
-  it('each write is one version and one change, and the log keeps its law', async () => {
+  it('each write is one version and one change, and the log replays to the listing', async () => {
     expect((await workspace.status()).cursor).toBe(2 * NOTES);
     await expectDenseLogs(service.database);
     await expectReplayLaw(workspace);
   });
 
-  it('edits, deletions and renames travel both ways, and the sockets are told', async () => {
+  it('edits and deletions travel both ways, and sockets are notified', async () => {
     const [edited, removed, other] = [...written.keys()] as [string, string, string];
     const socket = await TestSocket.join(workspace, 'listener');
     expect((await call('put', `/notes/${urlPath(edited)}`, { content: 'by the robot' })).status).toBe(200);
@@ -159,7 +159,7 @@ describe(`${NOTES} notes each way between a folder that syncs and the Automation
     await socket.close();
   });
 
-  it('two concurrent edits are both kept by the client, because its upload is refused like any other’s', async () => {
+  it('two concurrent edits are both kept by the client, because its upload is refused', async () => {
     const path = [...written.keys()][5]!;
     await put('laptop', path, 'edited on the laptop');
     expect((await call('put', `/notes/${urlPath(path)}`, { content: 'edited by the robot' })).status).toBe(
@@ -172,7 +172,7 @@ describe(`${NOTES} notes each way between a folder that syncs and the Automation
     await expectReplayLaw(workspace);
   });
 
-  it('a checkpoint made here restores the client', async () => {
+  it('a checkpoint created over the API restores the client', async () => {
     const path = [...made.keys()][3]!;
     const { body } = await call('post', '/checkpoints', { label: 'vor dem Umbau' });
     expect((await call('put', `/notes/${urlPath(path)}`, { content: 'spoilt' })).status).toBe(200);

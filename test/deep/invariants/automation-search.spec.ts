@@ -8,7 +8,7 @@ const WORDS = 20_000;
 
 let service: TestService;
 let vault: TestVault;
-/** What each note says, so that the answers can be computed the slow way. */
+/** The content of each note, from which the expected answers are computed. */
 let notes: { path: string; content: string }[];
 beforeAll(async () => {
   service = await startService({ env: { LOG_LEVEL: 'silent' } });
@@ -33,7 +33,7 @@ function naively(...words: string[]): string[] {
   return having.map(({ path }) => path).sort();
 }
 
-/** A slow machine is told to ask again while the index is being made. */
+/** Repeats a search until the index is ready; before that, a slow machine answers 503. */
 async function prepared(): Promise<void> {
   for (let status = 503; status !== 200; status = (await vault.search('w5')).status) expect(status).toBe(503);
 }
@@ -51,7 +51,7 @@ describe(`${NOTES} notes`, () => {
     expect(served).toBeGreaterThan(20);
   });
 
-  it('are found, each of them, and no other', async () => {
+  it('are found by their words, all of them and no other', async () => {
     for (const words of [
       ['wfe9'],
       ['w1', 'wabc'],
@@ -73,7 +73,7 @@ describe(`${NOTES} notes`, () => {
     expect(some.length).toBe(NOTES / 50);
   });
 
-  it('stay correct while some change', async () => {
+  it('are found correctly after some have changed', async () => {
     await vault.update('folder 0/note 0.md', 'needle').expect(200);
     await vault.upload('folder 1/note 1.md', 'a needle too').expect(200);
     await vault.remove('folder 2/note 2.md').expect(200);

@@ -10,7 +10,7 @@ import { type OwnProcess, startOwnProcess } from '../../kit/own-process.js';
 const MIB = 1024 * 1024;
 const ALLOWED = 64;
 const AT_ONCE = 8;
-/** As many as a batch may have, each as large as an item may be. */
+/** The most items of a batch, each of the largest size. */
 const ITEMS = 32;
 
 const items = Array.from({ length: ITEMS }, (_, i) => i);
@@ -21,12 +21,12 @@ const ITEM_BYTES = items.map((i) =>
 const LENGTH = ITEM_BYTES.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * Each round starts a process and uploads batches, then downloads them. Garbage is collected at a time of the runtime's choosing, so
- * the lowest peak of all rounds shows what the batches themselves need.
+ * Each round starts a process, uploads batches and downloads them. The runtime decides when it collects
+ * garbage, so the lowest peak of all rounds shows what the batches themselves need.
  */
 const ROUNDS = 3;
 
-/** By how many MiB the memory of the service has exceeded what it had when idle. */
+/** The rise of memory over that of the idle service, in MiB. */
 interface Peaks {
   readonly up: number;
   readonly down: number;
@@ -52,7 +52,7 @@ async function peaksOfRound(): Promise<Peaks> {
   try {
     const made = Array.from({ length: AT_ONCE + 1 }, () => own.alice.workspace());
     const [warm, ...workspaces] = await Promise.all(made);
-    // A first round, so that what the process needs once is not counted to the batches.
+    // A first round, so that memory that the process needs once is not counted.
     await upload(warm!);
     await download(warm!, Promise.resolve());
     const idle = await residentBytes(own.service.child.pid!);
@@ -68,7 +68,7 @@ async function peaksOfRound(): Promise<Peaks> {
   }
 }
 
-/** The most memory that the service has while work is done. */
+/** The peak of resident memory during work, in bytes. */
 async function peakDuring({ service }: OwnProcess, work: () => Promise<unknown>): Promise<number> {
   const pid = service.child.pid!;
   await writeFile(`/proc/${pid}/clear_refs`, '5'); // resets the peak

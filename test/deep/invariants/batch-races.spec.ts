@@ -71,8 +71,8 @@ async function inRounds(work: (round: number) => Promise<void>): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) await work(round);
 }
 
-describe('batches at once', () => {
-  it('let one of many with the same If-Match win, beside PUTs, and each stores its other items', () =>
+describe('concurrent batches', () => {
+  it('and PUTs with the same If-Match succeed once, and each batch stores its other items', () =>
     inRounds(async () => {
       const both = await workspaces();
       const { body } = await both[0].put('path', 'base').expect(201);
@@ -97,7 +97,7 @@ describe('batches at once', () => {
       await expectReplayLaw(both[0]);
     }));
 
-  it('make one version of each item, however often the same batch is sent', () =>
+  it('create one version of each item, however often the same batch is sent', () =>
     inRounds(async () => {
       const both = await workspaces();
       const items = times(150, (i) => upload(`note${i}`, Buffer.alloc(i % 10 === 0 ? 3_000 : 10, i)));
@@ -179,7 +179,7 @@ async function deletedWhenOneIsThere(workspace: TestWorkspace) {
   return workspace.user.delete(workspace.path).expect(200);
 }
 
-/** Bytes of uploads that the deletion has overtaken go with the next sweep. */
+/** Bytes of uploads that the deletion has overtaken are removed by the next sweep. */
 async function expectEmptied(workspaceId: string): Promise<void> {
   await eventually(async () => {
     for (const { app } of [first, second]) await app.get(WorkspacePurge).finish();
@@ -195,7 +195,7 @@ async function expectEmptied(workspaceId: string): Promise<void> {
 describe('between two groups of one batch', () => {
   const REST = times(COMMIT_UPLOADS, (i) => upload(`rest${i}`, `${i}`));
 
-  /** A workspace through the eyes of an access token, and what ends its access. */
+  /** A workspace that is used with an access token, and a function that revokes it. */
   async function withToken(): Promise<{
     notes: TestWorkspace;
     owner: TestUser;
@@ -265,11 +265,11 @@ describe('between two groups of one batch', () => {
     expect((await notes.status()).cursor).toBe(results.length);
   });
 
-  it('a batch download reads nothing of a workspace from which its caller has been shut out', async () => {
+  it('a batch download reads nothing of a workspace to which its caller has lost access', async () => {
     const { notes, owner } = await withToken();
     await notes.put('path', 'content').expect(201);
     const items = [{ encryptedPath: 'path' }];
-    await downloadBatch(notes, items).expect(200); // who was admitted lately is checked in the statement alone
+    await downloadBatch(notes, items).expect(200); // from now on access is checked in the statement alone
     await second.app.get(Suspensions).suspend(owner.id);
     await downloadBatch(notes, items).expect(403);
     await second.app.get(Suspensions).resume(owner.id);
@@ -278,7 +278,7 @@ describe('between two groups of one batch', () => {
     await downloadBatch(notes, items).expect(404);
   });
 
-  it('nothing else does', async () => {
+  it('the passing of five seconds does not end it', async () => {
     const { notes } = await withToken();
     const finish = await begunBatch(first.database, notes, REST);
     first.clock.advance(5_000);

@@ -72,7 +72,7 @@ describe('the doctor', () => {
       (path: string) => writeFile(path, 'x'),
       'It has 1 bytes instead of 100000 in the disk store.',
     ],
-  ])('finds bytes that are %s, and cannot mend them', async (_, damage, problem) => {
+  ])('finds bytes that are %s, and cannot repair them', async (_, damage, problem) => {
     const key = await keyOf('large');
     await damage(onDisk(key));
     for (const fix of [false, true])
@@ -87,7 +87,7 @@ describe('the doctor', () => {
       ]);
   });
 
-  it('finds changed bytes when it reads them, on disk and in the rows', async () => {
+  it('finds changed bytes on disk and in rows only when it reads them', async () => {
     const [large, small] = [await keyOf('large'), await keyOf('small')];
     await writeFile(onDisk(large), randomBytes(100_000));
     await service.database.query('UPDATE blobs SET bytes = $2 WHERE id = $1', [
@@ -122,7 +122,7 @@ describe('the doctor', () => {
     await notes.get('large').expect(200);
   });
 
-  it('does not count as orphans what is under way, dying, or left by a move', async () => {
+  it('does not count bytes as orphans that are in upload, due for deletion or left by a move', async () => {
     const keys = Array.from({ length: 3 }, () => `${notes.id}/${randomUUID()}`);
     for (const key of keys) await plant(key, Buffer.from('known'));
     const [staged, dying, leftover] = keys.map((key) => key.split('/')[1]);
@@ -141,7 +141,7 @@ describe('the doctor', () => {
     expect(await examine({ fix: true })).toEqual([]);
   });
 
-  it('finds overdue blobs of the sweeper, and sweeps them', async () => {
+  it('finds blobs that the sweeper should have removed, and sweeps them', async () => {
     await service.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at, not_before)
        VALUES ($1, gen_random_uuid(), 'staged', 'disk', $2, NULL), ($1, gen_random_uuid(), 'dying', 'disk', $2, $2)`,
@@ -261,7 +261,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await service.database.query(`UPDATE blobs SET location = 'disk'`);
       store = await other.app.get(BlobStores).at('s3');
     });
-    /** Moves once, at the first call of what the doctor does there. */
+    /** Runs a move once, at the first such call of the doctor. */
     const moveBefore = (call: 'sizeOf' | 'delete'): Promise<unknown> =>
       new Promise((resolve) => {
         const original = store[call].bind(store) as (key: string) => Promise<never>;
@@ -304,7 +304,7 @@ describeWithTestServers('the doctor, with S3', () => {
       await expectWhole();
     });
 
-    it('are neither swept nor in the way of the next move when a row names them at the moment they are marked for deletion', async () => {
+    it('are not swept, and do not block a move, when a row names them as they are marked', async () => {
       await other.app.get(BlobMover).moveAll('s3');
       await service.database.query(
         `INSERT INTO blob_leftovers SELECT location, workspace_id, id, 'dying', $1 FROM blobs WHERE location = 's3'`,
@@ -334,7 +334,7 @@ describeWithTestServers('the doctor, with S3', () => {
       ...{ fault: 'bytes elsewhere', subject, isFixed },
     });
 
-    it('are named again, and never swept', async () => {
+    it('are named by the row again, and never swept', async () => {
       const key = await lost();
       expect(await examine({ fix: true }, other)).toMatchObject([elsewhere(key, true)]);
       const late = new Date(service.clock.now().getTime() + 2 * HOUR);
@@ -344,7 +344,7 @@ describeWithTestServers('the doctor, with S3', () => {
       expect(await service.database.query('SELECT FROM blob_leftovers')).toEqual([]);
     });
 
-    it('are named again even when they are overdue: rows are corrected before anything is swept', async () => {
+    it('are named by the row again even when overdue: rows are corrected before the sweep', async () => {
       const key = await lost();
       const late = { inMs: 2 * HOUR };
       expect(await examine(late, other)).toMatchObject([elsewhere(key, false), { fault: 'not swept' }]);
@@ -357,7 +357,7 @@ describeWithTestServers('the doctor, with S3', () => {
     });
 
     it.each([
-      ['are not there', (key: string) => bucket.remove(key)],
+      ['are missing', (key: string) => bucket.remove(key)],
       ['are cut off', (key: string) => bucket.put(key, randomBytes(99_999))],
     ])('are never swept while the bytes that the row names %s', async (_, damage) => {
       const key = await lost();

@@ -14,23 +14,23 @@ import { expectNothingLostOrLeft, TestBucket } from '../../kit/stored-blobs.js';
 const MIB = 1024 * 1024;
 const HOUR = 60 * 60_000;
 
-/** In ms. The service's own come to less than half a minute; here nobody waits for that, if the machine is quick enough. */
+/** Time limits in ms, shorter than those of the service, which are less than half a minute in all. */
 const SHORT = { connectMs: 1_000, idleMs: 1_000, callMs: 3_000, cleanUpMs: 1_000, pauseMs: 5 };
 const PATIENT = { connectMs: 10_000, idleMs: 20_000, callMs: 50_000, cleanUpMs: 1_000, pauseMs: 5 };
 const NO_ANSWER = 180_000;
 
-/** How many times SHORT, one after the other: a slow machine may not come as far as the fault within the first. */
+/** Multiples of SHORT, tried one after the other: a slow machine may not reach the fault within the first. */
 const PATIENCE = [1, 3, 9];
 
 const AT_ONCE = 6;
-/** Uploads acknowledged in the storm. */
+/** The least number of uploads that are acknowledged in the storm. */
 const ENOUGH = 10;
 
-/** One request, and one in two parts. */
+/** An upload of one request, and one of two parts. */
 const SMALL = 100_000;
 const LARGE = 5 * MIB + 1000;
 
-/** Those that are waited for come together: they are met a few at a time. */
+/** Faults that take a time limit stand together, because a few run at a time. */
 const FAULTS: [string, Fault][] = [
   ['delay', { kind: 'delay', ms: 30 }],
   ['reset', { kind: 'reset' }],
@@ -49,7 +49,7 @@ const FAULTS: [string, Fault][] = [
 /** The requests of an upload. */
 const REQUESTS: [string, number, (request: ProxiedRequest) => boolean][] = [
   ['the only request', SMALL, ({ method, path }) => method === 'PUT' && !path.includes('partNumber')],
-  ['the look afterwards', SMALL, ({ method }) => method === 'HEAD'],
+  ['the check afterwards', SMALL, ({ method }) => method === 'HEAD'],
   ['the start of its parts', LARGE, ({ method, path }) => method === 'POST' && path.endsWith('?uploads')],
   ['a part', LARGE, ({ path }) => path.includes('partNumber=2')],
   ['the end of its parts', LARGE, ({ method, path }) => method === 'POST' && path.includes('uploadId')],
@@ -95,9 +95,9 @@ describeWithTestServers('between the service and S3', () => {
     await proxy.idle();
     await service.app.get(BlobUpkeep).sweep(later(service));
   };
-  /** Each in a workspace of its own, whose id is in the names of its objects: so several can fail at a time. */
+  /** Each upload has a workspace, whose id is in the names of its objects, so several can fail at a time. */
   it.each(REQUESTS)(
-    'an upload that fails at %s is complete or absent, soon, and 503 asks to come again',
+    'an upload that fails at %s is complete, or absent and 503 with Retry-After',
     async (_, size, is) => {
       const troubles = await Promise.all(
         FAULTS.map(async ([name, fault]) => ({
@@ -142,7 +142,7 @@ describeWithTestServers('between the service and S3', () => {
     },
   );
 
-  it('the store loses nothing after all of that, and a sweep leaves nothing', async () => {
+  it('the store has lost nothing after these uploads, and a sweep leaves nothing', async () => {
     await settled();
     expect(await expectNothingLostOrLeft(service.database, bucket)).toBe(stored);
     expect(stored).toBeGreaterThan(0);
@@ -157,7 +157,7 @@ describeWithTestServers('between the service and S3', () => {
       await notes.put(path, body).expect(201);
     });
 
-    // One that is said to be done has no bytes: it is no matter of asking again, and told apart below.
+    // A read that is only said to be done has no bytes, so it is not retried: see the next test.
     it.each(FAULTS.slice(0, -1))('hides one fault from the client: %s', async (_, fault) => {
       let met = 0;
       trouble(({ method }) => (method === 'GET' && ++met === 1 ? fault : undefined), 3);
@@ -178,7 +178,7 @@ describeWithTestServers('between the service and S3', () => {
         const status = Number(head.split(' ')[1]);
         if (status === 503) expect(head).toMatch(/^retry-after: \d+\r?$/im);
         else if (status === 200) expect(rest.join('\r\n\r\n').length).toBeLessThan(body.length);
-        else expect(fault.kind).toBe('swallow'); // bytes that are not there are no matter of trying again
+        else expect(fault.kind).toBe('swallow'); // missing bytes are not retried
       },
     );
   });
@@ -212,7 +212,7 @@ describeWithTestServers('between the service and S3', () => {
       },
     );
 
-    it.each(FAULTS)('download has whole contents, and none that cannot be read: %s', async (_, fault) => {
+    it.each(FAULTS)('download has whole contents, without one that cannot be read: %s', async (_, fault) => {
       const at = await notes.user.workspace();
       const bodies = [300, SMALL, SMALL].map((size) => randomBytes(size));
       const items = bodies.map((body, i) => upload(`item${i}`, body));
@@ -234,13 +234,13 @@ describeWithTestServers('between the service and S3', () => {
       expect(received.filter(({ content }) => content === undefined).length).toBeLessThanOrEqual(1);
     });
 
-    it('loses nothing of the store, and a sweep leaves nothing', async () => {
+    it('has lost nothing in the store, and a sweep leaves nothing', async () => {
       await settled();
       await expectNothingLostOrLeft(service.database, bucket);
     });
   });
 
-  // A store that says to have removed what it keeps leaves bytes for the doctor: nothing here could know of them.
+  // Without a store that claims to have removed what it keeps: only the doctor could find such bytes.
   it('the store loses nothing and leaves nothing in a storm of faults', async () => {
     const random = new Random(20_261_120);
     const acknowledged = new Map<string, Buffer>();

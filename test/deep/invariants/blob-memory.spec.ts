@@ -14,13 +14,13 @@ describeWithTestServers('a 100 MiB file in S3', () => {
     s3 = await startS3();
   });
 
-  /** By how many MiB it raises the resident memory of a new process: one that has had such a file has room for the next. */
+  /** The rise of resident memory in MiB of a new process: one that had such a file has room for the next. */
   async function rise(): Promise<number> {
     const { service, alice, end } = await startOwnProcess(s3.env(s3.bucketName()));
     try {
       const pid = service.child.pid!;
       const notes = await alice.workspace();
-      await there(notes, 'warm-up', randomBytes(16 * MIB)); // what the process needs once is not counted to the file
+      await there(notes, 'warm-up', randomBytes(16 * MIB)); // needs memory once: not counted
       const before = await residentBytes(pid);
       await writeFile(`/proc/${pid}/clear_refs`, '5'); // resets the peak
       await there(notes, 'large', randomBytes(100 * MIB));
@@ -38,7 +38,7 @@ describeWithTestServers('a 100 MiB file in S3', () => {
 
   it(`goes up and comes down without raising resident memory by more than ${ALLOWED_MIB} MiB`, async () => {
     const rises: number[] = [];
-    // Garbage that was not collected in time is no part of it, and does not come each time.
+    // On a busy machine garbage is collected late; memory that is retained shows in each round.
     while (rises.length < 6 && !(rises.at(-1)! < ALLOWED_MIB)) rises.push(await rise());
     expect(Math.min(...rises)).toBeLessThan(ALLOWED_MIB);
   });

@@ -33,11 +33,11 @@ afterAll(async () => {
   await service.close();
 });
 
-/** From now on the service connects there, as when the address or the server behind it changes. Its open connections end. */
+/** Makes the service connect to this URL, and ends its open connections. */
 async function lead(url: string): Promise<void> {
   const { pool } = service.app.get(Database);
   (pool as unknown as { options: { connectionString: string } }).options.connectionString = url;
-  // One that was being opened has the old address, and one whose end has not arrived would fail the next statement.
+  // A pending connection has the old address, and one whose end has not arrived would fail a statement.
   await eventually(async () => {
     await endConnections();
     expect(pool.totalCount).toBe(0);
@@ -147,7 +147,7 @@ const ROWS: Row[] = [
 describe('a database that cannot be connected to', () => {
   afterEach(() => lead(home));
 
-  it.each(ROWS)('because $why is away: every request is 503 with Retry-After', async (row) => {
+  it.each(ROWS)('because $why: every request is 503 with Retry-After', async (row) => {
     if (row.before) await service.database.query(row.before());
     const before = service.logged().length;
     await lead(await row.url());
@@ -174,7 +174,7 @@ describe('a database that cannot be connected to', () => {
     await workspace.put('note', `after ${row.why}`).expect(200);
     const logged = service.logged().slice(before);
     expect(logged).not.toContain(PASSWORD);
-    expect(logged).not.toContain('request failed'); // what a 500 would say
+    expect(logged).not.toContain('request failed'); // logged with each 500
   });
 });
 

@@ -3,7 +3,14 @@ import supertest from 'supertest';
 import { EndedSessions, PasswordChange, UserSessions } from '../../../src/domain/auth/index.js';
 import { begunRequest } from '../../kit/begun-request.js';
 import { heldOpen, holdTable } from '../../kit/hold.js';
-import { BASE_URL, eventually, startService, type TestService, TestSocket, TestUser } from '../../kit/index.js';
+import {
+  BASE_URL,
+  eventually,
+  startService,
+  type TestService,
+  TestSocket,
+  TestUser,
+} from '../../kit/index.js';
 import { waitPatiently } from '../../kit/patient-locks.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -32,7 +39,7 @@ const end = (user: TestUser, at = service): Promise<void> =>
 const learn = ({ app }: TestService): Promise<void> => app.get(EndedSessions).look();
 
 describe('a session that has ended', () => {
-  it('takes its JWT with it on every instance, and closes its sockets there', async () => {
+  it('ends its JWT on every instance, and closes its sockets there', async () => {
     const user = await service.newcomer('ended');
     const socket = await TestSocket.join(await user.at(other.url).workspace(), 'laptop');
     await end(user);
@@ -42,7 +49,7 @@ describe('a session that has ended', () => {
     expect(await socket.closed()).toBe(4401);
   });
 
-  it('is learned of by itself', async () => {
+  it('becomes known to other instances by itself', async () => {
     const user = await service.newcomer('ended-unnoticed');
     const there = user.at(other.url);
     const socket = await TestSocket.join(await there.workspace(), 'laptop');
@@ -73,13 +80,13 @@ describe('a session that has ended', () => {
     await later.close();
   });
 
-  it('mints no token, on an instance that has not heard of it either', async () => {
+  it('creates no access token, even on an instance that has not learned of its end', async () => {
     const user = await service.newcomer('minter');
     await end(user);
     await user.at(other.url).post(TOKENS).send({ name: 'backdoor' }).expect(401, ENDED);
   });
 
-  it('mints no token with a body that comes after its end', async () => {
+  it('creates no access token by a request whose body arrives after its end', async () => {
     const user = await service.newcomer('minter-in-mid-body');
     const request = user.at(other.url).post(TOKENS).type('json');
     const finish = await begunRequest(other, request, JSON.stringify({ name: 'backdoor' }));
@@ -89,7 +96,7 @@ describe('a session that has ended', () => {
     expect(await service.database.query(tokens, [user.id])).toEqual([]);
   });
 
-  it('mints no token while the transaction that ends it is open', async () => {
+  it('creates no access token while the transaction that ends it is open', async () => {
     const user = await service.newcomer('minter-meanwhile');
     const deletion = 'DELETE FROM auth_sessions WHERE id = $1';
     const commit = await heldOpen(service.database, deletion, [sessionOf(user)]);
@@ -108,10 +115,10 @@ describe('a session that has ended', () => {
     expect(await service.database.query(tokens, [user.id])).toEqual([]);
   });
 
-  it('is learned of in whatever order the transactions commit that end sessions', async () => {
+  it('becomes known even when transactions that end sessions commit in another order', async () => {
     const [slow, quick] = [await service.newcomer('slow'), await service.newcomer('quick')];
     const isKnown = (user: TestUser): boolean => other.app.get(EndedSessions).has(sessionOf(user));
-    // Longer ago than what is read again in any case.
+    // Older than the rows that are read again in any case.
     const commit = await heldOpen(
       service.database,
       `DELETE FROM auth_sessions WHERE id = '${sessionOf(slow)}';
@@ -126,7 +133,7 @@ describe('a session that has ended', () => {
     expect(isKnown(slow)).toBe(true);
   });
 
-  it('leaves no token behind that was minted while the password changed', async () => {
+  it('leaves no access token that was created while the password changed', async () => {
     for (let trial = 0; trial < TRIALS; trial++) {
       const email = `racer-${trial}@example.org`;
       const identity = (action: string): supertest.Test =>

@@ -41,11 +41,11 @@ afterAll(() => service.close());
 
 const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i));
 
-/** A queue that a provider of the service keeps to itself. */
+/** A private queue of a provider. */
 const queueOf = (owner: object, name: string): FairSemaphore =>
   (owner as Readonly<Record<string, FairSemaphore>>)[name]!;
 
-describe('one user who asks for much delays another only by work under way:', () => {
+describe('one user with many requests delays another only by work under way:', () => {
   it('projections of a large log', async () => {
     const FILES = 2_000;
     const at = service.clock.now();
@@ -58,7 +58,7 @@ describe('one user who asks for much delays another only by work under way:', ()
     };
     const [theirs, own] = [await large(hostile), await large(victim)];
     const queue = queueOf(service.app.get(Projections, { strict: false }), 'large');
-    const release = await queue.take(hostile.id); // as if one of theirs were under way
+    const release = await queue.take(hostile.id); // as if one of their projections were under way
     let served = 0;
     let refused = 0;
     const answers = times(60, async (i) => {
@@ -107,7 +107,7 @@ describe('one user who asks for much delays another only by work under way:', ()
       }
       return status;
     });
-    await eventually(() => expect(refused).toBe(21)); // one at work and eight waiting
+    await eventually(() => expect(refused).toBe(21)); // one is running and eight are waiting
     const found = own.found('needle');
     const queue = queueOf(service.app.get(Search, { strict: false }), 'smallBuilds');
     await eventually(() => expect(queue.queued).toBe(9));
@@ -165,11 +165,11 @@ describe('one user who asks for much delays another only by work under way:', ()
     await held.release();
     await status.then(() => (before = served));
     await Promise.all(lists);
-    // The guard's statement and its own: each comes after one of the other user's for each connection.
+    // The request has two statements, and each waits for one of the other user on each connection.
     expect(before).toBeLessThan(25);
   });
 
-  it('the emptying of deleted workspaces, including those that are taken up at a start', async () => {
+  it('the purge of deleted workspaces, including those that are resumed at a start', async () => {
     const purge = service.app.get(WorkspacePurge);
     const order: string[] = [];
     let goOn = (): void => undefined;
@@ -201,7 +201,7 @@ describe('one user who asks for much delays another only by work under way:', ()
   });
 });
 
-it("work for all users is in the line of none of them, whoever's request starts it", async () => {
+it('work for all users is in the queue of none of them, whichever request starts it', async () => {
   const VAPID = generateVapidKeys();
   const own = await startService({
     env: {
@@ -254,7 +254,7 @@ describe('turns at the database', () => {
   const as = <T>(userId: string, work: () => T): T =>
     requestScope.run({ id: randomUUID(), network: 'network:203.0.113.7', userId }, work);
 
-  /** Statements and transactions of users that are held until they are let go, and the order in which they began. */
+  /** Statements and transactions of users, which run until ended, and the order in which they began. */
   function held(limiter: StatementLimiter) {
     const begun: string[] = [];
     const ends: (() => void)[] = [];
@@ -299,7 +299,7 @@ describe('turns at the database', () => {
     expect(all.begun).toEqual(['a', 'b', 'c', 'b', 'd', 'e']);
   });
 
-  it('leave no statement to the pool, however long they wait: a transaction waits for a connection alone', async () => {
+  it('are not given beyond the connections of the pool, however long statements wait', async () => {
     const limiter = new StatementLimiter({ atOnce: 1, connections: 3, patienceMs: 1 });
     const all = held(limiter);
     const done = ['a', 'b', 'c', 'd', 'e'].map((name) => all.statement(name));
@@ -311,8 +311,8 @@ describe('turns at the database', () => {
     expect(limiter.waiting).toBe(0);
   });
 
-  it('leave room for others: one user does not get all of them', async () => {
-    const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now()); // nobody falls out of use meanwhile
+  it('are never all given to one user', async () => {
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now()); // nobody turns inactive
     const limiter = new StatementLimiter({ atOnce: 5, connections: 10, patienceMs: 1 });
     const all = held(limiter);
     const begun = (name: string): number => all.begun.filter((one) => one === name).length;
@@ -320,10 +320,10 @@ describe('turns at the database', () => {
     expect(begun('a')).toBe(4);
     done.push(...times(2, () => all.statement('b')));
     await eventually(() => expect(begun('b')).toBe(2));
-    expect(begun('a')).toBe(4); // its patience has ended before that of the other
+    expect(begun('a')).toBe(4); // although it has waited longer than the other
     await all.finishOne();
     await all.finishOne();
-    expect(begun('a')).toBe(4); // beside another it may have two
+    expect(begun('a')).toBe(4); // beside another user it may have two
     await all.finishOne();
     expect(begun('a')).toBe(5);
 
@@ -336,7 +336,7 @@ describe('turns at the database', () => {
     clock.mockRestore();
   });
 
-  it('are those of the user of a request', async () => {
+  it('count for the user of the request', async () => {
     const database = service.app.get(Database);
     const run = database.run.bind(database);
     const users: string[] = [];
@@ -352,7 +352,7 @@ describe('turns at the database', () => {
   });
 });
 
-it('due pushes go to the owner with the fewest under way', async () => {
+it('due pushes go first to the owner with the fewest in flight', async () => {
   const due = async (user: TestUser, count: number, at: string): Promise<void> => {
     const { id } = await user.workspace();
     await service.database.query(

@@ -17,7 +17,7 @@ describe('2,000 idle sockets on one instance', () => {
   });
   afterAll(() => own.end());
 
-  it(`are accepted ${AT_ONCE} at a time, stay under 200 MiB resident, and are all told`, async () => {
+  it(`are accepted ${AT_ONCE} at a time, stay under 200 MiB resident, and all get a change`, async () => {
     const sockets: TestSocket[] = [];
     while (sockets.length < SOCKETS) {
       const part = Array.from({ length: Math.min(AT_ONCE, SOCKETS - sockets.length) }, (_, index) => {
@@ -28,7 +28,7 @@ describe('2,000 idle sockets on one instance', () => {
     }
     for (const workspace of workspaces) await workspace.put('note', 'text', 'writer').expect(201);
     for (const socket of sockets) expect(await socket.frame('changes')).toMatchObject({ cursor: 1 });
-    // Garbage that is left from before goes when others ask for memory.
+    // Garbage from before is collected only when requests need memory.
     await eventually(async () => {
       await workspaces[0]!.status();
       expect((await residentBytes(own.service.child.pid!)) / MIB).toBeLessThan(200);

@@ -42,7 +42,7 @@ const idOf = async (path: string): Promise<string> =>
     )
   )[0]?.id ?? '';
 
-/** Under the lock of the log, as an instance does. */
+/** Runs a statement under the lock of the log, as an instance does. */
 async function locked(sql: string, values: unknown[]): Promise<void> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -79,7 +79,7 @@ async function fill(): Promise<string> {
 
 const pulledBefore = (): Promise<unknown[]> => database.query(PULL_BEFORE, [workspaceId]);
 
-/** What the doctor would find. */
+/** The faults that the doctor would report. */
 const faults = (): Promise<unknown[]> => database.query(rowsStatements.faults.text, [workspaceId]);
 
 const heads = (): Promise<unknown[]> =>
@@ -88,14 +88,14 @@ const heads = (): Promise<unknown[]> =>
      JOIN blobs b ON b.workspace_id = f.workspace_id AND b.id = f.blob_id ORDER BY 1`,
   );
 
-describe('the columns that spare reads a join', () => {
-  it('do not change what instances of the version before read', async () => {
+describe('the columns that save reads a join', () => {
+  it('do not change what instances of the previous version read', async () => {
     const before = await pulledBefore();
     await start();
     expect(await pulledBefore()).toEqual(before);
   });
 
-  it('are filled for rows of the version before, and the schema is that of a new database', async () => {
+  it('are filled for rows of the previous version, and the schema is that of a new database', async () => {
     await start();
     expect(await faults()).toEqual([]);
     expect(await heads()).toEqual([
@@ -108,7 +108,7 @@ describe('the columns that spare reads a join', () => {
     await made.drop();
   });
 
-  /** Files with a version and a change each, as the version before wrote them. What they read is in the statistics afterwards. */
+  /** Adds files with a version and a change each, like the previous version, and waits for the statistics. */
   async function addFiles(count: number): Promise<void> {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -163,7 +163,7 @@ describe('the columns that spare reads a join', () => {
   );
 
   (isEngineThere ? it.skip : it)(
-    'are not begun beside an instance where workspaces are on nodes, and nothing else is',
+    'are not begun beside an instance where workspaces are on nodes, and nothing is changed',
     async () => {
       await database.query(`BEGIN; SET LOCAL allow_system_table_mods = on;
       CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass, partmethod "char"); COMMIT`);
@@ -183,7 +183,7 @@ describe('the columns that spare reads a join', () => {
     },
   );
 
-  it('are filled for what instances of the version before write afterwards', async () => {
+  it('are filled for rows that instances of the previous version write afterwards', async () => {
     await start();
     await put('new', 'by the new function');
     await put('two', 'three');
@@ -199,7 +199,7 @@ describe('the columns that spare reads a join', () => {
     expect(await faults()).toEqual([]);
   });
 
-  it('are filled for what is written meanwhile', async () => {
+  it('are filled for rows that are written during the migration', async () => {
     const upgrade = { isOver: false };
     const writes = (async () => {
       for (let n = 0; !upgrade.isOver || n < 20; n++) {
@@ -214,7 +214,7 @@ describe('the columns that spare reads a join', () => {
     expect(await faults()).toEqual([]);
   });
 
-  it('are filled for a head that is written while the page with it waits for the lock', async () => {
+  it('are filled for a head that is written while its page waits for the lock', async () => {
     const writer = new pg.Client({ connectionString: database.url });
     await writer.connect();
     await writer.query('BEGIN');
@@ -236,7 +236,7 @@ describe('the columns that spare reads a join', () => {
     expect(await heads()).toContainEqual({ path: 'restored', text: 'two' });
   });
 
-  it('are filled beside a deleted workspace whose purge was ended in the middle', async () => {
+  it('are filled beside a deleted workspace whose purge was interrupted', async () => {
     await database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [workspaceId]);
     await database.query('DELETE FROM changes');
     await database.query('DELETE FROM versions');
@@ -245,7 +245,7 @@ describe('the columns that spare reads a join', () => {
     expect(await database.query(rowsStatements.faults.text, [other])).toEqual([]);
   });
 
-  it('come with the name of their migration: a backup says what its tables have', async () => {
+  it('are filled for rows that are written between their migration and the next one', async () => {
     const [lean] = migrations.slice(baseline.length);
     await start([...baseline, lean as (typeof migrations)[number]], FUNCTIONS_BEFORE);
     await put('two', 'three');

@@ -18,7 +18,7 @@ describe('a 100 MiB file', () => {
   beforeAll(async () => {
     own = await startOwnProcess();
     workspace = await own.alice.workspace();
-    // A first round, so that what the process needs once is not counted to the file.
+    // A first round, so that memory that the process needs once is not counted.
     await upload('warm-up', 24 * MIB);
     await download('warm-up');
   });
@@ -27,13 +27,13 @@ describe('a 100 MiB file', () => {
   it('goes up and comes down without raising resident memory by more than 32 MiB', async () => {
     const before = await residentBytes(own.service.child.pid!);
     const rounds: number[] = [];
-    // Garbage waits for the processor on a busy machine; a file that is held is held in each round.
+    // On a busy machine garbage is collected late; a file that is retained shows in each round.
     while (rounds.length < ROUNDS && !rounds.some((raised) => raised < ALLOWED))
       rounds.push((await peakOf(`large-${rounds.length}`)) - before);
     expect(Math.min(...rounds) / MIB).toBeLessThan(ALLOWED / MIB);
   });
 
-  /** Uploads and downloads a file. @returns the most bytes of resident memory that the process had meanwhile */
+  /** Uploads and downloads a file. @returns the peak of resident memory meanwhile, in bytes */
   async function peakOf(path: string): Promise<number> {
     const pid = own.service.child.pid!;
     await writeFile(`/proc/${pid}/clear_refs`, '5'); // resets the peak
@@ -42,7 +42,7 @@ describe('a 100 MiB file', () => {
     return residentBytes(pid, 'VmHWM');
   }
 
-  /** Streams a body of a repeated block; returns its hash. */
+  /** Streams a body of a repeated block. @returns its hash */
   async function upload(path: string, size: number): Promise<string> {
     const block = Buffer.alloc(64 * 1024, path);
     const hash = createHash('sha256');

@@ -1,7 +1,13 @@
 import { QUOTA_BYTES } from '../../../bench/storm/arena.js';
 import { ATTACKS } from '../../../bench/storm/attacks/index.js';
 import { type Blown, Storm } from '../../../bench/storm/storm.js';
-import { createDatabase, DEV_LOGIN_KEY, type TestDatabase, TestUser, TestWorkspace } from '../../kit/index.js';
+import {
+  createDatabase,
+  DEV_LOGIN_KEY,
+  type TestDatabase,
+  TestUser,
+  TestWorkspace,
+} from '../../kit/index.js';
 import { expectDenseLogs, expectReplayLaw } from '../../kit/oracles.js';
 
 const MIB = 1024 * 1024;
@@ -9,13 +15,13 @@ const USERS = 10;
 const STORM_SECONDS = 12;
 const MOST_BYTES = 600 * MIB;
 const BACK_WITHIN_MS = 10_000;
-/** Uploads under way that may exceed the quota: eight of a MiB. */
+/** Uploads in flight may exceed the quota: eight of 1 MiB. */
 const OVERSHOOT_BYTES = 8 * MIB;
 const MOST_WORKSPACES = 1_000;
-/** Setting the scene is some hundred requests; a slow machine is no fault. */
+/** The setup takes some hundred requests, which take long on a slow machine. */
 const PATIENCE_MS = 15 * 60_000;
 
-/** STORM=1, for a run by itself, also holds the goals that depend on the speed of the machine. */
+/** STORM=1, for a run alone on the machine, also checks the goals that depend on its speed. */
 const IS_ALONE = process.env['STORM'] === '1';
 
 /** Failures that an overloaded machine explains; anything else is a fault, on any machine. */
@@ -24,7 +30,7 @@ const BUSY = /: 503 after \d+ ms \{"error":|: 0 after \d+ ms no answer in time$/
 /** STORM_ONLY=manifests,lists runs these attacks alone; see `bench/storm/attacks`. */
 const ONLY = (process.env['STORM_ONLY'] ?? '').split(',').filter(Boolean);
 
-/** By attack: what its tally has when it got through to what it is after, and was not refused before that. */
+/** By attack: the outcomes that show that it reached its target, and was not refused before. */
 const GOT_IN: Readonly<Record<string, readonly string[]>> = {
   pipelining: ['requests'],
   slow: ['opened'],
@@ -34,7 +40,7 @@ const GOT_IN: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['400'],
   manifests: ['200'],
   lists: ['200'],
-  search: ['key session 201'], // a slow machine may not come to the end of an index
+  search: ['key session 201'], // a slow machine may not complete an index
   'large-notes': ['key session 201', 'opened'],
   uploads: ['201'],
   'many-uploads': ['201'],
@@ -64,11 +70,11 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
     blown = await storm.blow(STORM_SECONDS, ONLY);
   }, PATIENCE_MS);
   afterAll(async () => {
-    await (await opening)?.close(); // also when the test has given it up
+    await (await opening)?.close(); // even when the setup has timed out
     await database.drop();
   }, PATIENCE_MS);
 
-  it('have done all that they could', () => {
+  it('have reached the target of every attack, which only STORM=1 checks', () => {
     const names = ATTACKS.map(({ name }) => name).filter((name) => ONLY.length === 0 || ONLY.includes(name));
     for (const name of names) {
       const outcomes = Object.keys(blown.tallies[name] ?? {});
@@ -77,12 +83,12 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
     }
   });
 
-  it('end no process and take less than 600 MiB of memory', () => {
+  it('end no process, and make none take 600 MiB of memory', () => {
     expect(storm.ends()).toEqual([]);
     expect(storm.mostResidentBytes()).toBeLessThan(MOST_BYTES);
   });
 
-  it('cost ordinary users at most one request in a thousand, slow none of them down by 429, close none of their sockets', () => {
+  it('cost ordinary users at most one request in a thousand, and cause no 429 and no closed socket', () => {
     const { requests, failed, limited, wrong, socketsLost, heard, examples } = blown.report;
     const [most, odd] = [Math.max(1, requests / 1000), examples.filter((line) => !BUSY.test(line))];
     const faults = IS_ALONE && failed > most ? examples : odd.length > most ? odd : [];
@@ -95,7 +101,7 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
     expect(heard).toBeGreaterThan(0);
   });
 
-  it('leave everything as before within ten seconds', () => {
+  it('leave everything as before, with STORM=1 within ten seconds', () => {
     expect(blown.recovery.missing).toEqual([]);
     if (IS_ALONE) expect(blown.recovery.ms).toBeLessThan(BACK_WITHIN_MS);
   });
@@ -107,7 +113,7 @@ describe.each(WORLDS)('a hostile account and a stranger, $name', ({ instances })
   });
 
   it(
-    'lose no acknowledged write of others',
+    'cost other users no acknowledged write',
     async () => {
       const { faults, workspaces } = await storm.verify();
       expect(faults).toEqual([]);

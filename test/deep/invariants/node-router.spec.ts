@@ -23,12 +23,12 @@ import { StandInEngine, type StandInNode } from '../../kit/stand-in-engine.js';
 
 const POOL = 3;
 const FAILURES = 100;
-/** For a connection, or a turn. */
+/** How long a statement waits for a connection, or for its turn. */
 const LONGEST_WAIT_MS = 5_000;
 const BEGIN = 'BEGIN; SELECT hold_shard';
 const NOT_HERE = { code: 'CS001' };
 
-/** A shard each; the first is on node 1, the second on node 2. */
+/** Two shards; the first is on node 1, the second on node 2. */
 const [FIRST, SECOND] = [0, 1];
 
 const read = ofWorkspace('test.read', 'SELECT name FROM {workspaces} WHERE id = $1');
@@ -44,7 +44,7 @@ const fail = statement('test.fail', FAILING);
 const failOnNode = ofWorkspace('test.fail_on_node', FAILING);
 const failAll = statement('test.fail_all', 'SELECT 1 / (head_cursor - head_cursor) FROM {workspaces}');
 
-/** In the place of the functions of uploads. */
+/** Stands in for the functions of uploads. */
 const COUNTING: StoredFunctions = {
   main: 'count_up',
   template: `
@@ -63,17 +63,17 @@ const countAll = ofWorkspace(
   'SELECT {count_up}(id) AS counted FROM unnest($1::uuid[]) AS asked (id)',
 );
 
-/** What a network does to a statement, and how often the statement is done then. */
+/** When the network breaks during a statement, and how often the statement is then done. */
 const BREAKS: [string, DatabaseFault, number][] = [
   ['before it arrives', { kind: 'reset' }, 0],
   ['after it is done', { kind: 'cut after sending' }, 1],
   ['in the middle of the answer', { kind: 'truncate' }, 1],
 ];
 
-/** Of a server that cannot do it, and has changed nothing. */
+/** The answer of a server that has changed nothing. */
 const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device' } as const;
 
-/** Real databases and connections in the places of an engine that distributes tables. */
+/** Plain PostgreSQL databases stand in for an engine that distributes tables. */
 (isEngineThere ? describe.skip : describe)('where workspaces are on nodes,', () => {
   let engine: StandInEngine;
   let source: ServiceDataSource;
@@ -133,7 +133,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
     return all;
   }
 
-  /** How often a workspace was written, in what each node has of its shard, and at last in the tables of the coordinator. */
+  /** How often a workspace was written, in the tables of each node, and last in those of the coordinator. */
   async function writes(shard: number): Promise<number[]> {
     const counted: number[] = [];
     for (const { database: one } of [...engine.nodes, engine.coordinator]) {
@@ -162,7 +162,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
     database.workspaceTransaction(idOf(shard), work);
   const upload = (shard = FIRST): Promise<unknown> => database.run(count, [idOf(shard)]);
 
-  /** The next statement that begins so meets a fault on its way to a node. */
+  /** Injects a fault into the next statement to a node that begins with this text. */
   function once(node: number, statement: string, fault: () => DatabaseFault): void {
     let isOver = false;
     engine.node(node).set((arriving) => {
@@ -172,24 +172,24 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
     });
   }
 
-  /** Each node's first statement that begins so waits on its way there until the first shard has moved to another node. */
+  /** Delays the next statement to each node that begins with this text until the first shard has moved on. */
   function moveOnTheWay(statement: string, moves: Record<number, number>): void {
     for (const [from, to] of Object.entries(moves))
       once(Number(from), statement, () => ({ kind: 'hold', until: engine.move(FIRST, to) }));
   }
 
-  /** How many there are to nodes that have shards. */
+  /** The number of connections to nodes that have shards. */
   const connections = async (): Promise<number> =>
     (await router.pools()).reduce((sum, { totalCount }) => sum + totalCount, 0);
 
-  /** The only connection to the first node ends, and this process has noticed; further ones are refused. */
+  /** Ends the only connection to the first node, waits until the process notices, and refuses others. */
   async function cut(): Promise<void> {
     const before = await connections();
     await engine.node(1).link.cut();
     await eventually(async () => expect(await connections()).toBe(before - 1));
   }
 
-  /** A standby takes the place of the first node, which this process is not told. */
+  /** Puts a standby in place of the first node, without telling this process. */
   async function replace(): Promise<void> {
     standby = await engine.replace(1);
   }
@@ -251,7 +251,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       expect(arrived()).toEqual([routed(1, 'fail_on_node'), inside(1, 'fail')]);
     });
 
-    it('fail when the coordinator does not say where they belong, and go there as soon as it does', async () => {
+    it('fail while the coordinator does not answer where their shard is, and then succeed', async () => {
       let asked = 0;
       engine.coordinator.set((arriving) =>
         arriving.includes('pg_dist_placement') && asked++ === 0 ? { kind: 'reset' } : undefined,
@@ -263,7 +263,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
 
   describe('a shard that has moved', () => {
     it.each([
-      ['is there still', false],
+      ['still exists', false],
       ['is dropped', true],
     ])('is followed, and not read where it was, when its old table %s', async (_, isDropped) => {
       await nameOf(FIRST);
@@ -300,7 +300,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       expect(await writeTo(FIRST)).toBe('of shard 0');
     });
 
-    /** Moves the first shard, and resolves when the move waits for whoever holds it. */
+    /** Begins to move the first shard, and resolves when the move waits for the lock of the shard. */
     async function moving(): Promise<{ moved: Promise<void>; isOver: () => boolean }> {
       let isOver = false;
       const moved = engine.move(FIRST, 2).then(() => void (isOver = true));
@@ -349,7 +349,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
     });
   });
 
-  describe('what needs one node', () => {
+  describe('work that needs one node', () => {
     /** A transaction that has begun on the first node, and goes on until it is told to end. */
     async function openTransaction(): Promise<{ transaction: Promise<void>; end: () => void }> {
       let end = (): void => undefined;
@@ -364,17 +364,17 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       return { transaction, end };
     }
 
-    it('keeps half of the connections, and the rest is for others', async () => {
+    it('gets half of the connections at most, and other work gets the rest', async () => {
       const done: string[] = [];
       const { transaction, end } = await openTransaction();
-      const timers = holdTimers(LONGEST_WAIT_MS, LONGEST_WAIT_MS); // whatever follows takes longer on a slow machine
+      const timers = holdTimers(LONGEST_WAIT_MS, LONGEST_WAIT_MS); // would end waiting statements
       const asked = { transaction, statement: nameOf(FIRST), 'another transaction': writeTo(FIRST) };
       const noted = Object.entries(asked).map(([what, work]) => work.then(() => done.push(what)));
       try {
         await eventually(() => expect(database.waiting).toBe(2));
         expect([await nameOf(SECOND), await writeTo(SECOND)]).toEqual(Array(2).fill('of shard 1'));
         for (const shard of [FIRST, SECOND]) {
-          await database.sharedTransaction((tx) => tx.run(read, [idOf(shard)])); // of the coordinator
+          await database.sharedTransaction((tx) => tx.run(read, [idOf(shard)])); // on the coordinator
           await database.run(changesOf, [idOf(shard)]);
         }
         await database.transaction((tx) => tx.run(read, [idOf(SECOND)]));
@@ -388,7 +388,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       expect(database.waiting).toBe(0);
     });
 
-    it('and waits too long for it is refused as for want of a connection', async () => {
+    it('that waits too long for its turn fails as unanswered', async () => {
       const { transaction, end } = await openTransaction();
       const timers = holdTimers(LONGEST_WAIT_MS, LONGEST_WAIT_MS);
       const refused = failure(nameOf(FIRST));
@@ -435,7 +435,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
   });
 
   describe('a node that does not answer', () => {
-    it('fails what is on it, and nothing else, until it answers', async () => {
+    it('makes statements on it fail, and no others, until it answers', async () => {
       await nameOf(FIRST);
       await cut();
       for (const ask of [nameOf, writeTo, () => runOnParts(database, readAll, [])])
@@ -447,7 +447,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       await expectNoLeak();
     });
 
-    it('is not looked for anew with each statement that fails', async () => {
+    it('is looked up again once, and not for each statement that fails', async () => {
       await nameOf(FIRST);
       await cut();
       jest.spyOn(performance, 'now').mockReturnValue(performance.now());
@@ -462,7 +462,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       expect((await database.placeOf(idOf(FIRST))).node).toBe(`127.0.0.1:${standby?.port}`);
     }
 
-    it('because it refuses connections is left for a standby by the next statement', async () => {
+    it('because it refuses connections is replaced by a standby for the next statement', async () => {
       await nameOf(FIRST);
       await cut();
       await replace();
@@ -470,7 +470,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       await expectFollowed();
     });
 
-    it('because it is silent is left for a standby by the next statement', async () => {
+    it('because it is silent is replaced by a standby for the next statement', async () => {
       await nameOf(SECOND);
       engine.node(1).link.silence();
       await replace();
@@ -483,7 +483,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       await expectFollowed();
     });
 
-    it('is left for a standby by a transaction at once, because it has not begun', async () => {
+    it('is replaced by a standby for a transaction that has not yet begun', async () => {
       await nameOf(FIRST);
       await cut();
       await replace();
@@ -505,7 +505,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
     });
 
     it.each(BREAKS)(
-      '%s leaves open what became of a COMMIT, which is not repeated',
+      '%s makes the outcome of a COMMIT unknown, which is not repeated',
       async (_, fault, times) => {
         once(1, 'COMMIT', () => fault);
         await expect(writeTo(FIRST)).rejects.toBeInstanceOf(AmbiguousCommit);
@@ -516,7 +516,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       },
     );
 
-    it.each(BREAKS)('%s before the COMMIT begins the transaction anew', async (_, fault) => {
+    it.each(BREAKS)('%s before the COMMIT makes the transaction run again', async (_, fault) => {
       for (const statement of [BEGIN, 'test.add']) {
         once(1, statement, () => fault);
         expect(await writeTo(FIRST)).toBe('of shard 0');
@@ -531,14 +531,14 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       ['because a transaction took too long, in the language of the server', 'ВАЖНО', '25P04'],
       ['for another reason', 'FATAL', '58030'],
       ['by a crash', 'PANIC', '58030'],
-    ])('after an error that ends it %s is not lent again', async (_, severity, code) => {
+    ])('after an error that ends it %s is not used again', async (_, severity, code) => {
       await nameOf(FIRST);
       once(1, 'test.read', () => ({ kind: 'end', severity, code }));
       await expect(nameOf(FIRST)).rejects.toMatchObject({ severity, code });
       expect(await nameOf(FIRST)).toBe('of shard 0');
     });
 
-    it('while it is lent and idle ends no process, and the transaction begins anew', async () => {
+    it('while it is checked out and idle repeats the transaction, and does not end the process', async () => {
       const [pool] = await router.pools();
       const ended = new Promise<void>((resolve) =>
         pool?.once('connect', (client: PoolClient) => void client.once('end', resolve)),
@@ -559,7 +559,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
   });
 
   describe('work on all parts', () => {
-    it('does each shard once, and follows one that has moved', async () => {
+    it('runs once on each shard, and follows one that has moved', async () => {
       const rows = await runOnParts<{ name: string }>(database, readAll, []);
       expect(rows.map(({ name }) => name).sort()).toEqual(
         [FIRST, FIRST, SECOND, SECOND].map((shard) => `of shard ${shard}`),
@@ -574,7 +574,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       expect(arrived().sort()).toEqual([inside(2, 'add_all', SECOND), inside(3, 'add_all')]);
     });
 
-    it('that fails is rolled back, and gives its connections back', async () => {
+    it('that fails is rolled back, and returns its connections', async () => {
       const [part] = await database.parts();
       const work = (): Promise<unknown> | undefined =>
         part?.transaction(async (tx) => {
@@ -587,7 +587,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
     });
   });
 
-  describe('a connection to a node is given back', () => {
+  describe('a connection to a node is returned to its pool', () => {
     it.each([
       ['the begin of a transaction', BEGIN, writeTo],
       ['a statement of a transaction', 'test.add', writeTo],
@@ -630,7 +630,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
     const created = (shard: number): number =>
       engine.nodes.flatMap((node) => node.sawOf(`FUNCTION pg_temp.count_up_${engine.shardId(shard)}`)).length;
 
-    it('are created once for each connection and shard, and not for what calls none', async () => {
+    it('are created once for each connection and shard, and not for statements that call none', async () => {
       await engine.move(SECOND, 1);
       await nameOf(FIRST);
       expect(created(FIRST)).toBe(0);
@@ -648,7 +648,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
       expect(created(FIRST)).toBe(2);
     });
 
-    it('go with the connection that has met a moved shard', async () => {
+    it('are created again on a node to which the shard has moved back', async () => {
       await upload();
       await engine.move(FIRST, 2);
       await upload();
@@ -678,7 +678,7 @@ const FULL = { kind: 'refuse', code: '53100', message: 'No space left on device'
 const insertInto = (table: string): string =>
   `INSERT INTO ${table} (id, user_id, name, created_at, updated_at) VALUES ($1, $1, $2, now(), now())`;
 
-/** The error of what has to fail. */
+/** The error of work that has to fail. */
 const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => undefined,

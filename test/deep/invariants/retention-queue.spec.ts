@@ -17,7 +17,7 @@ const DAY = 24 * HOUR;
 const FIRST_SEED = Number(process.env['SEED'] ?? 1);
 const START = new Date('2026-03-11T12:00:00.000Z');
 
-/** Tables that a backup would put back as they were. */
+/** Tables that a backup restores. */
 const TABLES = ['workspaces', 'files', 'blobs', 'versions', 'changes', 'checkpoints'];
 const QUEUE = ['retention_progress', 'retention_marks', 'retention_queue'];
 
@@ -52,7 +52,6 @@ async function newWorkspace(): Promise<string> {
   return id;
 }
 
-/** At any time of the clock. */
 const upload = (workspaceId: string, path: string, at: Date): Promise<void> =>
   uploadDirectly(service.database, { workspaceId, path, text: randomUUID(), at });
 
@@ -77,7 +76,6 @@ interface Row {
   readonly isPinned: boolean;
 }
 
-/** All versions that are there. */
 const allVersions = (): Promise<Row[]> =>
   query<Row>(
     `SELECT v.id, v.file_id AS "fileId", v.created_at AS "createdAt", v.change_cursor::int AS "changeCursor",
@@ -117,7 +115,7 @@ async function save(): Promise<void> {
     await query(`CREATE TABLE saved.${table} AS SELECT ${await columnsOf(table)} FROM ${table}`);
 }
 
-/** As restoring a backup does, heads advanced; one from before there was a queue has none. */
+/** Restores what was saved, like a backup, with advanced heads. A backup older than the queue has none. */
 async function restore(hasQueue: boolean): Promise<void> {
   await query('TRUNCATE workspaces, blobs, files, versions, changes, retention_progress CASCADE');
   for (const table of hasQueue ? [...TABLES, ...QUEUE] : TABLES) {
@@ -127,7 +125,7 @@ async function restore(hasQueue: boolean): Promise<void> {
   await query('UPDATE workspaces SET head_cursor = head_cursor + 1000000');
 }
 
-/** A service in use: uploads, deletions and checkpoints at all times of any clock, and what happens to operators. */
+/** Use of a service: uploads, deletions and checkpoints by any clock, other versions, restored backups. */
 class AnyUse {
   private now = START;
   private isSaved = false;
@@ -135,7 +133,7 @@ class AnyUse {
 
   constructor(private readonly random: Random) {}
 
-  /** Until the next night, or a few weeks, or back. */
+  /** Writes, and moves the time to the next night, by some weeks or back. @returns the new time */
   async live(): Promise<Date> {
     const { random } = this;
     if (this.workspaces.length < 3) this.workspaces.push(await newWorkspace());
@@ -155,7 +153,7 @@ class AnyUse {
     else await upload(workspace, path, this.time());
   }
 
-  /** Mostly the day before; also exactly at the edges of ages and buckets, and by clocks that are wrong. */
+  /** Mostly within the last day; also exactly at the edges of ages and buckets, and by wrong clocks. */
   private time(): Date {
     const { random } = this;
     const ago = (ms: number): number => this.now.getTime() - ms;
@@ -203,13 +201,13 @@ class AnyUse {
 
 describe('the nightly run', () => {
   it.each(Array.from({ length: 8 }, (_, index) => FIRST_SEED + index))(
-    'leaves what the rule says, whatever has happened since the last one (seed %i)',
+    'keeps exactly what the rule keeps, whatever has happened since the last run (seed %i)',
     async (seed) => {
       const random = new Random(seed);
       const use = new AnyUse(random);
       for (let night = 0; night < 30; night++) {
         const now = await use.live();
-        // A run that is ended in the midst, and two at once, have the result of one.
+        // An aborted run before it, and two runs at once, have the result of one.
         if (random.next() < 0.2) {
           const stop = new AbortController();
           await retention.runDue(now, { signal: stop.signal, onWorkspace: () => stop.abort() });
@@ -221,7 +219,7 @@ describe('the nightly run', () => {
         const reports = await Promise.all(runs);
         for (const report of reports)
           expect({ ...report, faults: faults() }).toMatchObject({ failed: 0, isComplete: true, faults: [] });
-        // One that begins when the other has ended already goes on from there.
+        // A run that begins after the other has ended continues from there.
         const times = reports.map(({ asOf }) => asOf.getTime()).sort((a, b) => a - b);
         expect(times[0]).toBe(Math.min(now.getTime(), furthest.getTime()));
         for (const time of times) {
@@ -237,17 +235,17 @@ describe('the nightly run', () => {
   );
 });
 
-describe('the nightly run looks', () => {
+describe('the nightly run visits', () => {
   const looked = (): jest.SpyInstance => jest.spyOn(RetentionQueue.prototype, 'settle');
   const visited = (): jest.SpyInstance => jest.spyOn(RetentionQueue.prototype, 'refresh');
 
-  /** Two versions an hour in each of some files, a second after another. */
+  /** Writes two versions of the same hour in each file, which begins a second after the one before. */
   async function twoEach(workspaceId: string, files: number): Promise<void> {
     for (let file = 0; file < files; file++)
       for (const turn of [0, 1]) await upload(workspaceId, `file-${file}`, after(file * 1000 + turn));
   }
 
-  it('at no workspace in which nothing is due', async () => {
+  it('no workspace in which nothing is due', async () => {
     for (let i = 0; i < 3; i++) await twoEach(await newWorkspace(), 2);
     await newWorkspace();
     const visits = visited();
@@ -261,7 +259,7 @@ describe('the nightly run looks', () => {
     expect(await query('SELECT FROM retention_queue')).toEqual([]);
   });
 
-  it('at the files of which a version has crossed a border, and at those that have changed', async () => {
+  it('files of which a version has crossed a border, and files that have changed', async () => {
     const workspaceId = await newWorkspace();
     await twoEach(workspaceId, 10);
     await upload(workspaceId, 'single', START);
@@ -276,7 +274,7 @@ describe('the nightly run looks', () => {
     expect(files()).toEqual([1]);
   });
 
-  it('at files with pinned versions when a checkpoint has been deleted, and after 30 days in any case', async () => {
+  it('files with pinned versions after a checkpoint is deleted, or after 30 days', async () => {
     const workspaceId = await newWorkspace();
     const checkpoints = service.app.get(Checkpoints);
     await upload(workspaceId, 'one', START);
@@ -293,7 +291,7 @@ describe('the nightly run looks', () => {
     await retention.runDue(after(3 * DAY));
     expect(looks).toHaveBeenCalledTimes(1);
     expect(looks.mock.calls[0]![1]).toHaveLength(1);
-    // As an instance of the version before deletes one, which notes nothing.
+    // As an instance of the previous version deletes it, without a note in the queue.
     await query('DELETE FROM checkpoints');
     await query('UPDATE retention_progress SET as_of = $1', [after(33 * DAY)]);
     expect(await retention.runDue(after(33 * DAY))).toMatchObject({ versions: 0 });
@@ -302,7 +300,7 @@ describe('the nightly run looks', () => {
 });
 
 describe('a file that becomes due again while a run looks at it', () => {
-  it('stays in the queue, also when another run has noted how far the log was read', async () => {
+  it('stays in the queue, even when another run has noted how far it has read the log', async () => {
     const workspaceId = await newWorkspace();
     for (const at of [0, 1]) await upload(workspaceId, 'one', after(at));
     const { thin } = LockedThinning.prototype;
@@ -311,7 +309,7 @@ describe('a file that becomes due again while a run looks at it', () => {
       ...batch
     ) {
       const thinned = await thin.apply(this, batch);
-      // Of the same hour: what was the newest of it no longer is.
+      // In the same hour, so the newest version of the hour is now another one.
       await upload(workspaceId, 'one', after(2));
       await service.app.get(RetentionQueue).refresh(workspaceId, after(4 * DAY));
       return thinned;
@@ -321,7 +319,7 @@ describe('a file that becomes due again while a run looks at it', () => {
     expect(await query('SELECT FROM versions')).toHaveLength(1);
   });
 
-  it('loses a pin that another run has noted', async () => {
+  it('is thinned by the next run when another run has noted that it lost a pin', async () => {
     const workspaceId = await newWorkspace();
     const checkpoints = service.app.get(Checkpoints);
     await upload(workspaceId, 'one', START);

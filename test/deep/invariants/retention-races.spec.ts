@@ -13,13 +13,13 @@ import { Random } from '../../kit/random.js';
 import { trials } from '../../kit/trials.js';
 
 const DAY = 24 * 60 * 60_000;
-/** Trials of a round: of each file of a workspace one. */
+/** Trials of a round: one for each file of a workspace. */
 const FILES = 40;
 const ROUNDS = Math.ceil(trials(1_000) / FILES);
 const TRIALS = ROUNDS * FILES;
 const LANES = 8;
 
-/** What one instance does its work with. */
+/** The services of one instance. */
 interface Instance {
   readonly files: Files;
   readonly versions: Versions;
@@ -27,7 +27,7 @@ interface Instance {
   readonly retention: Retention;
 }
 
-/** A workspace of one round: forty files of four versions each, all of one hour, so that three of each are to go. */
+/** A workspace of one round: forty files with four versions of the same hour, of which three are thinned. */
 interface Round {
   readonly workspaceId: string;
   readonly written: WrittenVersion[];
@@ -39,9 +39,9 @@ let second: TestService;
 let here: Instance;
 let there: Instance;
 let alice: TestUser;
-/** In the middle of a week, so that all of a round is in one of them. */
+/** In the middle of a week, so that a round does not cross into another one. */
 const START = new Date('2026-03-11T12:00:00.000Z');
-/** When all that a round makes is older than 30 days. */
+/** A time when all versions of a round are older than 30 days. */
 const LATER = new Date(START.getTime() + 40 * DAY);
 
 beforeAll(async () => {
@@ -56,11 +56,11 @@ afterAll(async () => {
   await first.close();
 });
 
-/** Changes and checkpoints that came between the first batch of a run and its last, over all rounds. */
+/** Changes and checkpoints made between the first batch of a run and its last, over all rounds. */
 let meanwhile: number;
 beforeEach(async () => {
   meanwhile = 0;
-  // Many small batches, so that there is much in between.
+  // Many small batches, so that much can happen between them.
   jest.spyOn(LockedThinning.prototype, 'batchSize', 'get').mockReturnValue(10);
   await first.database.query(FORGET);
 });
@@ -115,9 +115,9 @@ describe(`in ${TRIALS} trials no version is without its bytes and no pin is lost
     expect(meanwhile).toBeGreaterThan(0);
   });
 
-  it('the other instance runs it too, and each version goes once', async () => {
+  it('the other instance runs it too, and each version is removed once', async () => {
     const original = LockedThinning.prototype.thin;
-    let overtaken = 0; // batches that both had planned
+    let overtaken = 0; // batches that both instances had planned
     jest.spyOn(LockedThinning.prototype, 'thin').mockImplementation(async function (
       this: LockedThinning,
       ...batch
@@ -136,7 +136,7 @@ describe(`in ${TRIALS} trials no version is without its bytes and no pin is lost
   });
 });
 
-/** Each round on a workspace of its own, with what must hold looked at after it; then the workspace is forgotten. */
+/** Runs each round on a new workspace, checks what must hold, and removes the workspace. */
 async function inRounds(race: (round: Round) => Promise<void>): Promise<void> {
   for (let seed = 1; seed <= ROUNDS; seed++) {
     const operations = Array.from({ length: 4 * FILES }, (_, i): LoggedOperation => {
@@ -150,7 +150,7 @@ async function inRounds(race: (round: Round) => Promise<void>): Promise<void> {
   }
 }
 
-/** Runs retention, and counts what comes about between its first batch and its last. */
+/** Runs retention, and counts what is made between its first batch and its last. */
 async function thin({ workspaceId }: Round): ReturnType<Retention['run']> {
   const heads: number[] = [];
   const original = LockedThinning.prototype.thin;
@@ -197,9 +197,9 @@ async function upload({ files }: Instance, { workspaceId, random }: Round, file:
   await files.upload(upload, once(content));
 }
 
-/** No version without bytes, no pin lost; and nothing is left in the end that the rule does not keep. */
+/** Every version has its bytes, no pin is lost, and nothing is left that the rule does not keep. */
 async function expectAllIsThere(workspaceId: string): Promise<void> {
-  await scrub(first.database, first.dataDir); // before a sweep sets right what it finds in use
+  await scrub(first.database, first.dataDir); // before a sweep repairs what it finds in use
   await here.retention.run(LATER);
   await first.app.get(BlobSweeper).sweep(new Date(LATER.getTime() + 2 * DAY));
   await scrub(first.database, first.dataDir);
@@ -207,7 +207,7 @@ async function expectAllIsThere(workspaceId: string): Promise<void> {
   expect(await superfluous(workspaceId)).toEqual([]);
 }
 
-/** Every version that a manifest of any checkpoint names is downloaded with its hash. */
+/** Every version that a manifest of any checkpoint names can be read, with its hash. */
 async function expectCheckpointsWhole(workspaceId: string): Promise<void> {
   const projections = first.app.get(Projections);
   const named = new Map<string, string>();
@@ -224,7 +224,7 @@ async function expectCheckpointsWhole(workspaceId: string): Promise<void> {
   }
 }
 
-/** Versions that are left although the rule says that they go. */
+/** Versions that exist although the rule does not keep them. */
 async function superfluous(workspaceId: string): Promise<string[]> {
   const rows = await first.database.query<WrittenVersion>(
     `SELECT v.id, v.file_id AS "fileId", v.created_at AS "createdAt", v.change_cursor::int AS "changeCursor",

@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await startService();
   other = await startService({ beside: service });
   queue = service.app.get(GroupCommitQueue);
-  await waitPatiently(service); // a commit that waits for what a test holds does not end by itself
+  await waitPatiently(service); // a commit waits for locks that a test holds, however long
 });
 afterAll(async () => {
   await other.close();
@@ -88,7 +88,7 @@ describe('uploads to several workspaces at once', () => {
     await expectCountedDocuments(service.database);
   });
 
-  it('fail alone when the database refuses one of them', async () => {
+  it('fail alone when the database refuses them', async () => {
     const all = await workspaces(4);
     await withTrigger(`NEW.encrypted_path = 'poison'`, `RAISE EXCEPTION 'poison'`, async () => {
       const puts = all.flatMap((notes, i) => [
@@ -136,7 +136,7 @@ describe('uploads to several workspaces at once', () => {
     });
   });
 
-  it('are refused for each caller alone', async () => {
+  it('are refused only to callers without access', async () => {
     const [lapsed, foreign, gone, open] = await workspaces(4);
     await service.app.get(Subscriptions).grant(lapsed!.user.id, 'cancelled', null);
     await gone!.user.delete(gone!.path).expect(200);
@@ -154,7 +154,7 @@ describe('uploads to several workspaces at once', () => {
     expect(outcomes).toMatchObject([closed, closed, { value: CREATED }, closed, { value: CREATED }]);
   });
 
-  it('land once and in one order, with two instances that commit to the same workspaces', async () => {
+  it('are stored once and in one order when two instances commit to the same workspaces', async () => {
     const all = await workspaces(8);
     const there = all.map((notes) => notes.as(notes.user.at(other.url)));
     const answers = await Promise.all(
@@ -170,7 +170,7 @@ describe('uploads to several workspaces at once', () => {
     await expectDenseLogs(service.database);
   });
 
-  it('run for the user who asks when they are committed apart, and for the service when they share', async () => {
+  it('count for their user when committed alone, and for no user when they share a commit', async () => {
     const [stuck, free] = await workspaces(2);
     const writer = service.app.get(UploadWriter);
     const users: Record<string, (string | undefined)[]> = { write: [], writeUnlocked: [] };
@@ -237,7 +237,7 @@ describe('a commit of many workspaces', () => {
     return putTo(notes, `path-${path}`, `content ${content}`, { precondition: { ifMatch: tags, ifAbsent } });
   };
 
-  it('comes to the same rows and answers as one upload after the other', async () => {
+  it('leads to the same rows and answers as one upload after the other', async () => {
     await service.database.query(REFERENCE_UPLOAD);
     const quota = jest.spyOn(service.app.get(DocumentQuota), 'ofUploads', 'get');
     const isAsOneByOne = async (all: Asked[][][], bytes: number | null): Promise<void> => {
@@ -259,7 +259,7 @@ describe('a commit of many workspaces', () => {
     await fc.assert(fc.asyncProperty(steps, quotas, isAsOneByOne), { numRuns: 40, seed: 20261127 });
   });
 
-  /** All at once, where workspaces are on nodes those of each part. */
+  /** Writes all uploads at once, or part by part where workspaces are on nodes. */
   async function writtenByPart(puts: readonly Put[]): Promise<unknown[]> {
     const writer = service.app.get(UploadWriter);
     const parts = await Promise.all(puts.map(({ workspaceId }) => writer.partOf(workspaceId)));
@@ -327,7 +327,7 @@ describe('owners', () => {
       batch.filter(({ put }) => put.workspaceId === workspaceId).length;
     expect([counted('quiet'), counted('busy-0'), counted('busy-1')]).toEqual([1, 32, 31]);
     expect(counts.total).toBe(151 - 64);
-    expect(lines.take()).toEqual([]); // the lines are in that commit
+    expect(lines.take()).toEqual([]); // their next uploads wait for that commit
     for (const workspaceId of ['busy-0', 'busy-1', 'quiet']) lines.release(workspaceId);
     expect(lines.take()).toHaveLength(64);
   });

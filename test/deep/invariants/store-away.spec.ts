@@ -11,7 +11,7 @@ import { describeWithTestServers, type OwnTestS3, startOwnS3 } from '../../kit/s
 
 const LARGE = randomBytes(100_000);
 
-describeWithTestServers('while the S3 store is away', () => {
+describeWithTestServers('the service, while the S3 store is away,', () => {
   let s3: OwnTestS3;
   let env: Record<string, string>;
   let service: TestService;
@@ -47,7 +47,7 @@ describeWithTestServers('while the S3 store is away', () => {
     expect(await admin(...args)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('ends an admin command that needs a blob with one sentence', async () => {
+  it('ends an admin command that needs a blob with an error of one sentence', async () => {
     const { code, stderr } = await admin('doctor');
     expect(stderr).toMatch(
       /^The S3 store at \S+ does not answer \(E\w+\); check that it runs and [^\n]*\.\n$/,
@@ -63,7 +63,7 @@ describeWithTestServers('while the S3 store is away', () => {
   });
 
   (isEngineThere ? it.skip : it)(
-    'does not start, and takes no directory for blobs, when the database does not say whether one is used',
+    'does not start, and registers no directory, when the database does not answer whether blobs exist',
     async () => {
       const dataDir = await mkdtemp(join(tmpdir(), 'sync-new-data-'));
       const stores = (): Promise<unknown[]> => service.database.query('SELECT * FROM blob_stores');

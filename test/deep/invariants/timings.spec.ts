@@ -16,10 +16,10 @@ const TIMES = 200;
 const ADDRESSES = 40;
 /** Without a difference the share is 0.5 ± 0.03: this is five standard deviations away. */
 const BOUNDS = { least: 0.35, most: 0.65 };
-/** Something else may keep the machine busy for one of the two sides. What the service reveals, it reveals each time. */
+/** Other work on the machine may delay one of the sides; a leak of the service shows in each measurement. */
 const MEASUREMENTS = 5;
 
-/** A hash that takes milliseconds, so that one which is missing shows. */
+/** A hash takes milliseconds, so that a missing one shows. */
 const COST = new PasswordCost({ ln: 11, r: 8, p: 1 }, { ln: 4, r: 1, p: 1 });
 
 let smtp: TestSmtp;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const env = { ...smtp.env, RATE_LIMIT_PER_MINUTE: '1000000', TRUST_PROXY: 'true', LOG_LEVEL: 'error' };
   service = await startService({ env, passwordCost: COST });
   for (let at = 0; at < ADDRESSES; at += 4)
-    // few, because only so many may wait for a hash
+    // few at a time, because the number of requests that wait for a hash is limited
     await Promise.all([0, 1, 2, 3].map((offset) => signUp(withAccount(at + offset)).expect(200)));
   await signUp('prober@example.org').expect(200);
   await service.database.query('UPDATE users SET email_verified = true');
@@ -63,7 +63,7 @@ interface Request {
   readonly method?: 'GET';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** What stands in place of an address that is asked about and may appear in the answer; all of the same length. */
+  /** Values in an answer that depend on an address, and are removed like the address; all of one length. */
   readonly secrets?: readonly string[];
 }
 
@@ -86,7 +86,7 @@ function form(visitor: Visitor, page: supertest.Response, label: string) {
 
 interface Answer {
   readonly ms: number;
-  /** All of it, without what is different each time. */
+  /** The whole answer, without what differs each time. */
   readonly bytes: string;
 }
 
@@ -117,17 +117,17 @@ type Ask = (email: string, at: number) => Request;
 interface Route {
   /** Runs before each measurement. */
   readonly begin: () => Promise<Ask> | Ask;
-  /** The nth address without an account, if not one of those that never have one. */
+  /** The nth address without an account; by default one that never gets any. */
   readonly unknown?: (at: number) => string;
-  /** How many requests run at once; those which only wait need not wait for each other. */
+  /** How many requests run at once; requests that only wait need not run one by one. */
   readonly atOnce?: number;
-  /** Until when all answers are held back, which shows on a machine that is too busy for the difference. */
+  /** How long each answer is held back, which is checked even where noise hides a difference. */
   readonly leastMs?: number;
   /** A few answers whose bytes alone are compared: another route that does the same work is timed. */
   readonly isBytesOnly?: true;
 }
 
-/** Asks in turn about addresses with and without an account: first the one, then the other. */
+/** Asks alternately about addresses with and without an account. */
 async function measure({ begin, unknown = withoutAccount, atOnce = 1, isBytesOnly }: Route) {
   const ask = await begin();
   const known: Answer[] = [];
@@ -176,7 +176,7 @@ async function expectAlike(route: Route): Promise<void> {
   const shares: number[] = [];
   for (let at = 0; at < MEASUREMENTS; at++) {
     service.clock.advance(2 * HOUR_MS);
-    // An answer that is held back until a time is only late where the machine is: then it has less to do at once.
+    // A delayed answer is late only when the machine is too busy, so it gets fewer requests at once.
     const atOnce = Math.max(1, (route.atOnce ?? 1) >> at);
     const { share, bytes, least } = await measure({ ...route, atOnce });
     expect([...bytes]).toHaveLength(1);
@@ -261,13 +261,13 @@ describe('neither bytes nor time of an answer tell whether an address has an acc
   );
 
   it(
-    'another link to confirm the address',
+    'a request for another link to confirm an address',
     () => expectAlike({ begin: () => (email) => json('send-verification-email', { email }) }),
     LONGEST_MS,
   );
 
   it(
-    'another address of an account',
+    'a change of the address of an account',
     () =>
       expectAlike({
         begin: async () => {

@@ -15,7 +15,7 @@ import {
 } from './vault-keys/devices.js';
 import { type Answer, type Call, SlotTable } from './vault-keys/slot-table.js';
 
-/** Many more: npm run model -- --keys --runs 20000 */
+/** More of them: npm run model -- --keys --runs 20000 */
 const RUNS = Number(process.env['KEY_SLOT_RUNS'] ?? 1_000);
 const RUNS_AT_SERVICE = Number(process.env['KEY_SLOT_SERVICE_RUNS'] ?? 150);
 const SEED = Number(process.env['KEY_SLOT_SEED'] ?? 1000);
@@ -23,20 +23,20 @@ const LONGEST = 60;
 const LONGEST_MS = 24 * 60 * 60_000; // as many sequences as were asked for
 const PASSWORD = 'the first password';
 
-/** One step of one of two devices: begins an operation, or decides what becomes of the request that waits. */
+/** One step of one of two devices: begins an operation, or decides the fate of the request that waits. */
 const STEP = fc.record({
   device: fc.constantFrom(0, 1),
   operation: fc.constantFrom(...OPERATIONS),
   fate: fc.constantFrom(...FATES),
 });
 const STORY = fc.record({
-  /** From before there were slots. */
+  /** Whether the vault was set up before there were key slots. */
   isOld: fc.boolean(),
   steps: fc.array(STEP, { minLength: 10, maxLength: LONGEST, size: 'max' }),
 });
 type Story = typeof STORY extends fc.Arbitrary<infer T> ? T : never;
 
-/** Plays one story, and looks after every step: the last password that was acknowledged opens, and so do all recovery keys. */
+/** Plays a story. After each step the last acknowledged password and all recovery keys open the vault. */
 async function play({ isOld, steps }: Story, routes: Server, workspaceId: string): Promise<void> {
   let writes = 0;
   const server: Server = (call) => {
@@ -47,7 +47,7 @@ async function play({ isOld, steps }: Story, routes: Server, workspaceId: string
   const direct = keySlotsAt(server, workspaceId);
   let masterKey = '';
   const look = async (): Promise<void> => {
-    // Without slots, the first one replaces the derivation; whoever uses the recovery key cannot make one of the password.
+    // Without slots, the first one replaces the derivation, and no recovery key can make one of a password.
     if (!isOld || !owner.hasForgotten) {
       const opened = hex((await unlock(direct, { password: owner.password }, false)).masterKey);
       masterKey ||= opened;
@@ -92,7 +92,7 @@ async function setUpAsBefore(server: Server, workspaceId: string): Promise<void>
   await server({ method: 'POST', path: `/api/v1/workspaces/${workspaceId}/setup-encryption`, json });
 }
 
-/** Every answer of the service must be that of the table. */
+/** The service, whose every answer must be that of the table. */
 function mirrored(user: TestUser, table: SlotTable): Server {
   return async (call: Call): Promise<Answer> => {
     const { method, path, headers, json } = call;
@@ -114,11 +114,11 @@ function comparable({ body }: Answer): unknown {
   return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
     if (key === 'createdAt') return undefined;
     if (key !== 'slots') return value;
-    return (value as { id: string }[]).toSorted((a, b) => (a.id < b.id ? -1 : 1)); // two of one millisecond
+    return (value as { id: string }[]).toSorted((a, b) => (a.id < b.id ? -1 : 1)); // of one millisecond
   });
 }
 
-describe('key slots under two devices, lost answers and kills', () => {
+describe('key slots with two devices, lost answers and kills', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService({ env: { LOG_LEVEL: 'silent' } });

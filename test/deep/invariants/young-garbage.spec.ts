@@ -9,10 +9,10 @@ const WARM_UP = 1_000;
 const MEASURED = 1_500;
 const AT_ONCE = 8;
 const SIZE = 4096;
-/** It was 8 KiB of an upload and 30 of a page before anybody looked. */
+/** It has been 8 KiB of an upload and 30 KiB of a page. */
 const MOST_KEPT_BYTES = 2.5 * 1024;
 
-describe('a request that is over', () => {
+describe('a finished request', () => {
   let own: OwnProcess;
   let workspace: TestWorkspace;
   const client = new HttpClient();
@@ -20,7 +20,7 @@ describe('a request that is over', () => {
   beforeAll(async () => {
     own = await startOwnProcess({}, compiled('--trace-gc'));
     workspace = await own.alice.workspace();
-    await inParallel(200, upload); // for the pages that are pulled
+    await inParallel(200, upload); // so that there is something to pull
   });
   afterAll(async () => {
     client.close();
@@ -30,7 +30,7 @@ describe('a request that is over', () => {
   it.each([
     ['an upload', () => upload()],
     ['a pull of 100 changes', () => pull()],
-  ])('leaves nothing of %s for a collection of all memory', async (_, ask) => {
+  ])('leaves less than 2.5 KiB of %s for collections of all memory', async (_, ask) => {
     await inParallel(WARM_UP, ask);
     const begin = own.service.output().length;
     await inParallel(MEASURED, ask);
@@ -55,7 +55,7 @@ describe('a request that is over', () => {
     await send(200, { method: 'POST', path: `${workspace.path}/sync/pull`, body });
   }
 
-  /** On kept connections, as devices have them. */
+  /** On persistent connections, as devices use them. */
   async function send(status: number, { headers, ...request }: HttpRequest): Promise<void> {
     const authorization = `Bearer ${workspace.user.token}`;
     const answer = await client.send(own.service.url, {

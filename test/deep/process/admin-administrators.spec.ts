@@ -44,7 +44,7 @@ describe('admin user promote and demote', () => {
     ]);
   });
 
-  it('say what is missing without a second factor', async () => {
+  it('report a missing second factor', async () => {
     const { email } = await personAt(service, 'bare');
     expect(await told('user', 'promote', email)).toMatch(/is now an administrator\. .*second factor/);
     await expect(admin('user', 'promote', 'absent@example.org')).rejects.toThrow('there is no account');
@@ -52,7 +52,7 @@ describe('admin user promote and demote', () => {
 });
 
 describe('admin user invite, invitations and uninvite', () => {
-  it('print a link that makes an account, and end it', async () => {
+  it('print a link that creates an account, and revoke it', async () => {
     expect(await admin('user', 'invite', 'Guest@example.org', '--dry-run')).toEqual({
       dryRun: true,
       email: 'guest@example.org',
@@ -75,7 +75,7 @@ describe('admin user invite, invitations and uninvite', () => {
 });
 
 describe('admin audit', () => {
-  it('lists what was done, newest first, page by page, and for one account', async () => {
+  it('lists events newest first, in pages, and for one account', async () => {
     const person = await personAt(service, 'listed');
     await admin('user', 'suspend', person.email);
     await admin('user', 'resume', person.email);

@@ -17,7 +17,7 @@ const env = (): Record<string, string> => ({
 /** The command in this process. */
 const admin = (args: string[], more: Record<string, string> = {}): Promise<Ended> =>
   adminEnded({ ...env(), ...more }, ...args);
-/** The one object that `--json` prints, in a process of its own; what is logged goes elsewhere. */
+/** The object that `--json` prints as the last line of a separate process. */
 const json = async (args: string[], more?: Record<string, string>): Promise<Record<string, unknown>> => {
   const { code, output } = await runProcess({ ...env(), ...more }, ADMIN, ['--json', ...args]);
   return { code, ...(JSON.parse(output.trim().split('\n').at(-1) ?? '') as object) };
@@ -32,7 +32,7 @@ describe('npm run admin, beside a running service', () => {
   beforeAll(() => begin());
   afterAll(() => service.close());
 
-  it('blobs sweep removes unreferenced blobs, as if it were another time', async () => {
+  it('blobs sweep removes unreferenced blobs, as of the time of --now', async () => {
     await service.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $2, 'staged', 'disk', now())`,
       [notes.id, randomUUID()],
@@ -42,7 +42,7 @@ describe('npm run admin, beside a running service', () => {
     expect(swept).toEqual({ code: 0, blobs: 1, copies: 0, drafts: 0, stuck: 0 });
   });
 
-  it('backup verify takes no password from its arguments, which every user can see', async () => {
+  it('backup verify accepts no password in its arguments, which every user can see', async () => {
     for (const url of ['postgres://sync:hidden@127.0.0.1:1/verify', 'postgres:///verify?password=hidden'])
       expect(await admin(['backup', 'verify', service.dataDir, '--database', url])).toEqual({
         code: 1,
@@ -51,7 +51,7 @@ describe('npm run admin, beside a running service', () => {
       });
   });
 
-  it('doctor exits 1 while something is wrong, names the cure, and cures it', async () => {
+  it('doctor exits with 1 while something is wrong, names the remedy, and repairs with --fix', async () => {
     const [workspace, id] = [randomUUID(), randomUUID()];
     const path = join(service.dataDir, 'blobs', workspace, id.slice(-2), id);
     await mkdir(dirname(path), { recursive: true });
@@ -69,7 +69,7 @@ describe('npm run admin, beside a running service', () => {
     expect(await json(['doctor', '--fix'])).toMatchObject({ code: 0, ...counts, findings: [fault] });
   });
 
-  it('reports in one sentence what cannot be done', async () => {
+  it('blobs move reports in one sentence why it cannot run', async () => {
     const move = (to: string): Promise<Ended> =>
       admin(['blobs', 'move', '--to', to], { INLINE_BLOB_BYTES: '0' });
     const names = 'S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY and S3_BUCKET';
@@ -93,7 +93,7 @@ describeWithTestServers('npm run admin, with S3', () => {
   });
   afterAll(() => service.close());
 
-  it('moves the blobs of a running service from S3 to the disk, and checks that all are there', async () => {
+  it('blobs move takes intact blobs from S3 to disk, and doctor finds the damaged one', async () => {
     const withS3 = s3.env(bucket.name);
     const contents = { YQ: randomBytes(200_000), Yg: randomBytes(200_000) };
     for (const [path, content] of Object.entries(contents)) await notes.put(path, content).expect(201);

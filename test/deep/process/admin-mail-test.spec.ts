@@ -11,7 +11,7 @@ beforeEach(() => {
   smtp.faults.refuse = undefined;
 });
 
-/** The command in a process of its own, as an operator runs it. */
+/** The command in a separate process, as an operator runs it. */
 async function mailTest(
   env: Record<string, string>,
   ...args: string[]
@@ -27,14 +27,14 @@ function withPassword(password: string): Record<string, string> {
   return { ...smtp.env, SMTP_URL: url.href };
 }
 
-/** The settings, with a name of this machine that is not known as one of its loopback interface. */
+/** The settings with an address of this machine that does not count as loopback. */
 function fromAfar({ env }: TestSmtp): Record<string, string> {
   const { port } = new URL(env.SMTP_URL!);
   return { ...env, SMTP_URL: `smtp://sync:secret@0.0.0.0:${port}` };
 }
 
 describe('admin mail test ADDRESS', () => {
-  it('sends a mail over STARTTLS and prints what the server said', async () => {
+  it('sends a mail over STARTTLS and prints the response of the server', async () => {
     expect(await mailTest(smtp.env, 'you@example.org')).toEqual({
       code: 0,
       output: 'The mail server accepted the mail: 250 queued as 4711',
@@ -47,7 +47,7 @@ describe('admin mail test ADDRESS', () => {
     });
   });
 
-  it('reports the answer as JSON', async () => {
+  it('prints the response as JSON', async () => {
     const { code, output } = await mailTest(smtp.env, 'you@example.org', '--json');
     expect([code, JSON.parse(output)]).toEqual([0, { outcome: 'sent', response: '250 queued as 4711' }]);
   });
@@ -71,7 +71,7 @@ describe('admin mail test ADDRESS', () => {
     expect(smtp.received).toEqual([]);
   });
 
-  it('exits with 1 when the server is away', async () => {
+  it('exits with 1 when the server is unreachable', async () => {
     await smtp.goAway();
     const { code, output } = await mailTest(smtp.env, 'you@example.org');
     await smtp.comeBack();
@@ -105,7 +105,7 @@ describe('admin mail test ADDRESS', () => {
     expect(smtp.received).toEqual([]);
   });
 
-  it('exits with 1 without a mail server, and for what is no address', async () => {
+  it('exits with 1 without a mail server, and for a malformed address', async () => {
     expect(await mailTest({}, 'you@example.org')).toEqual({
       code: 1,
       output: 'Set SMTP_URL and MAIL_FROM: no mail server is configured.',

@@ -38,7 +38,7 @@ const signIn = (email: string, password: string): supertest.Test =>
 const withSession = (path: string, token: string): supertest.Test =>
   supertest(service.url).get(path).set('Authorization', `Bearer ${token}`);
 
-/** Somebody with a password and a session. */
+/** A user with a password and a session. */
 async function signUp(name: string): Promise<{ email: string; session: string; jwt: string }> {
   const email = `${name}@example.org`;
   const session = String(
@@ -78,12 +78,12 @@ describe('admin user reset-password', () => {
     await signIn(other.email, PASSWORD).expect(200);
   });
 
-  it('ends a session and a password change that are about to begin with the old password', async () => {
+  it('fails a sign-in and a password change that are under way with the old password', async () => {
     const { email, session } = await signUp('raced');
     const { id } = (
       await service.database.query<{ id: string }>('SELECT id FROM users WHERE email = $1', [email])
     )[0]!;
-    // The reset holds the user and waits; what comes then has its password found right, and waits for the reset.
+    // The reset holds the user; the later requests have verified the password and wait for the reset.
     const held = await holdRow(service.database, 'auth_accounts', 'user_id', id);
     const wasReset = service.app.get(PasswordReset).run(id, 'the new password');
     await held.waiting(1);
@@ -104,7 +104,7 @@ describe('admin user reset-password', () => {
     await signIn(email, 'the new password').expect(200);
   });
 
-  it('does not hand out a session that was ended as soon as it had begun', async () => {
+  it('does not return a session that was ended as soon as it had begun', async () => {
     const passwords = service.app.get(SignInPasswords, { strict: false });
     const request = {
       ip: '127.0.0.1',
@@ -120,7 +120,7 @@ describe('admin user reset-password', () => {
     });
   });
 
-  it('leaves personal access tokens alone', async () => {
+  it('keeps personal access tokens', async () => {
     const { email, jwt } = await signUp('tokened');
     const minted = await supertest(service.url)
       .post('/api/v1/auth/tokens')
@@ -138,7 +138,7 @@ describe('admin user reset-password', () => {
     expect(body.user.name).toBe('passwordless');
   });
 
-  it('leaves one password, that of the last, when several reset at once', async () => {
+  it('leaves one valid password when several resets run at once', async () => {
     const { id, email } = await service.newcomer('contested');
     const resets = service.app.get(PasswordReset);
     const passwords = ['the first of three', 'the second of three', 'the third of three'];
@@ -149,7 +149,7 @@ describe('admin user reset-password', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
   });
 
-  it('exits 1 for an unknown account; with --json it prints one object', async () => {
+  it('exits with 1 for an unknown account, and prints one object with --json', async () => {
     const { email } = await signUp('printed');
     const command = (address: string): string[] => ['user', 'reset-password', address, '--json'];
     const unknown = await adminEnded(beside(), ...command('nobody@example.org'));

@@ -41,7 +41,7 @@ describe('admin user list', () => {
     await admin('suspend', 'list-bob@example.org');
   });
 
-  it('prints for each account its state, its times and its usage', async () => {
+  it('prints state, times and usage of each account', async () => {
     const { accounts } = await list('--search', 'LIST-');
     expect(accounts).toEqual([
       {
@@ -81,7 +81,7 @@ describe('admin user list', () => {
     expect(new Date(String(found!.lastSeenAt)).getTime()).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  it('goes on from page to page, each account once', async () => {
+  it('continues from page to page, with each account once', async () => {
     const first = await list('--search', 'list-', '--limit', '2');
     expect(emailsOf(first)).toEqual(['list-anna@example.org', 'list-bob@example.org']);
     expect(first.next).toBe('list-bob@example.org');
@@ -90,7 +90,7 @@ describe('admin user list', () => {
     expect(second.next).toBeNull();
   });
 
-  it('walks 100,000 accounts page by page', async () => {
+  it('lists 100,000 accounts page by page', async () => {
     await service.database.query(
       `INSERT INTO users (email, name, email_verified, created_at, updated_at)
        SELECT format('many-%s@example.org', lpad(i::text, 6, '0')), 'many', false, now(), now() FROM generate_series(1, 100000) i`,
@@ -108,7 +108,7 @@ describe('admin user list', () => {
 });
 
 describe('admin user show', () => {
-  it('prints what the account is, what it holds, and what can act for it', async () => {
+  it('prints identity, usage and credentials of the account', async () => {
     const user = await service.user('shown');
     await (await user.workspace()).put('YQ', 'three').expect(201);
     await user.post('/api/v1/devices').send({ name: 'Laptop', platform: 'linux' }).expect(201);
@@ -145,7 +145,7 @@ describe('admin user suspend and resume', () => {
 });
 
 describe('admin user delete', () => {
-  it('deletes a suspended account; the running service closes its sockets and empties its workspaces', async () => {
+  it('deletes a suspended account; the service closes its sockets and empties its workspaces', async () => {
     const user = await service.user('leaver');
     const notes = await user.workspace();
     await notes.put('path', 'content').expect(201);

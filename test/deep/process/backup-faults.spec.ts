@@ -15,7 +15,7 @@ const HEAD = 3;
 
 let home: string;
 let backup: string;
-/** The store that the backup was made of. */
+/** The store that was backed up. */
 let store: string;
 let database: TestDatabase;
 let env: ProcessEnv;
@@ -112,7 +112,7 @@ const DAMAGES: [string, Damage, RegExp][] = [
     /The tables of the backup do not match this database/,
   ],
   [
-    'whose manifest names what is no table',
+    'whose manifest names an unknown table',
     (copy) =>
       rewriteManifest(copy, (manifest) => ({
         ...manifest,
@@ -137,7 +137,7 @@ describe('backup restore', () => {
     },
   );
 
-  it('moves heads on by a million, and more for each minute since: no earlier restore has used those cursors', async () => {
+  it('advances heads by a million, and more for each minute since the backup', async () => {
     const copy = await copyOfBackup();
     await rewriteManifest(copy, (manifest) => ({
       ...manifest,
@@ -170,19 +170,19 @@ describe('backup restore into an existing store', () => {
   });
   afterEach(() => database.drop());
 
-  it('keeps whole blobs, whatever has become of the backup', async () => {
+  it('keeps intact blobs even if those of the backup are damaged', async () => {
     await writeFile(await firstBlob(copy), 'damaged');
     await adminReport(env, 'backup', 'restore', copy);
     expect(await scrub(database, env.DATA_DIR)).toBe(HEAD);
   });
 
-  it('replaces damaged ones', async () => {
+  it('replaces damaged blobs', async () => {
     await writeFile(fileInStore(env.DATA_DIR, await firstBlob(copy)), randomBytes(2000));
     await adminReport(env, 'backup', 'restore', copy);
     expect(await scrub(database, env.DATA_DIR)).toBe(HEAD);
   });
 
-  it('reads everything it restores before it changes anything', async () => {
+  it('verifies everything it restores before it changes anything', async () => {
     const blob = await firstBlob(copy);
     const there = fileInStore(env.DATA_DIR, blob);
     await writeFile(there, 'in part');
@@ -211,7 +211,7 @@ describe('backup create', () => {
     }
   });
 
-  it('does not write through a planted link', async () => {
+  it('does not write through a symbolic link', async () => {
     const [target, link] = [join(home, 'target'), join(home, 'link')];
     await writeFile(target, 'theirs');
     await symlink(target, link);
@@ -224,11 +224,11 @@ describe('the gap in the cursors', () => {
   const taken = new Date('2026-11-20T03:00:00Z');
   const after = (ms: number): number => cursorGap(taken, new Date(taken.getTime() + ms));
 
-  it('is a million in the first minute, also by a clock that is behind', () => {
+  it('is a million in the first minute, even when the clock is behind', () => {
     expect([after(-3_600_000), after(0), after(59_999)]).toEqual([1_000_000, 1_000_000, 1_000_000]);
   });
 
-  it('grows by more than the changes of a minute, and is a whole number that JSON can hold after a century', () => {
+  it('grows by 6,000 a minute, and is still a safe integer after a century', () => {
     expect([after(60_000), after(3_600_000)]).toEqual([1_006_000, 1_360_000]);
     expect(Number.isSafeInteger(after(100 * 366 * 24 * 3_600_000))).toBe(true);
   });

@@ -6,7 +6,11 @@ import type { QueryRunner } from 'typeorm';
 import { DatabaseIdentity } from '../../../src/operations/backup/database-identity.js';
 import { Backups, type Manifest } from '../../../src/operations/backup/index.js';
 import { Database, SchemaHistory } from '../../../src/platform/database/index.js';
-import { baseline, migrations, REPLACED_MIGRATIONS } from '../../../src/platform/database/migrations/index.js';
+import {
+  baseline,
+  migrations,
+  REPLACED_MIGRATIONS,
+} from '../../../src/platform/database/migrations/index.js';
 import { adminJson, adminReport } from '../../kit/admin.js';
 import { makeAsBeforeBaseline, noteMigrations } from '../../kit/before-baseline.js';
 import {
@@ -26,10 +30,10 @@ const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whateve
 const BASELINE_NAMES = baseline.map(({ name }) => name);
 const NAMES = [...THIS_NAMES, ...PLANTED.map(({ name }) => name)];
 
-/** How many migrations the versions had that made the backups; this one has the planted ones too. */
+/** Numbers of migrations of the versions that made the backups; this version has planted ones too. */
 const AGES = [baseline.length, baseline.length + 1, NAMES.length - 1] as const;
 
-/** Backups whose database was, or had been, one of the version before the baseline. */
+/** Backups of databases that were, or had been, of the version before the baseline. */
 const BEFORE = 'before the baseline';
 const ADOPTED = 'before the baseline once';
 
@@ -139,7 +143,7 @@ const restore = (env: ProcessEnv, directory: string, ...options: string[]): Prom
 
 describe('a backup of an older version', () => {
   it.each([...AGES, BEFORE, ADOPTED])(
-    'with the schema %s is restored, and then has that of this version',
+    'with the schema %s is restored and migrated to the current schema',
     (age) =>
       inEmptyPlace(async (place) => {
         await restore(place.env, directoryOf(age));
@@ -158,7 +162,7 @@ describe('a backup of an older version', () => {
       expect(await scrub(database, env.DATA_DIR)).toBe(30);
     }));
 
-  it('is verified', () =>
+  it('can be verified', () =>
     inEmptyPlace(async ({ database, env }) => {
       const file = join(env.DATA_DIR, 'url');
       await writeFile(file, database.url);
@@ -167,7 +171,7 @@ describe('a backup of an older version', () => {
       expect(verified).toMatchObject({ isWhole: true, findings: [] });
     }));
 
-  it('is looked at by a dry run, which changes neither rows nor schema', () =>
+  it('is checked by a dry run, which changes neither rows nor schema', () =>
     inEmptyPlace(async ({ database, env }) => {
       expect(await restore(env, directoryOf(AGES[0]), '--dry-run')).toMatchObject({
         ...{ dryRun: true, rows: { users: 1 } },
@@ -185,7 +189,7 @@ describe('a backup of an older version', () => {
       expect(await database.query('SELECT FROM users UNION ALL SELECT FROM blobs')).toEqual([]);
     }));
 
-  it('is complete when the process ends before the migrations: the next start runs them', () =>
+  it('is completed by the next start when its migrations fail', () =>
     inEmptyPlace(async (place) => {
       const advance = jest
         .spyOn(SchemaHistory.prototype, 'advance')
@@ -215,9 +219,9 @@ describe('a backup of an older version', () => {
       await expectThisVersion(database);
     }));
 
-  it('does not take away tables on which something else depends', () =>
+  it('does not drop tables on which another object depends', () =>
     inEmptyPlace(async ({ database, env }) => {
-      await restore(env, directoryOf(AGES[0]), '--dry-run'); // migrates: the view needs a column that is to be dropped
+      await restore(env, directoryOf(AGES[0]), '--dry-run'); // migrates: a restore would drop a column
       await database.query('CREATE VIEW theirs AS SELECT * FROM workspaces');
       await expect(restore(env, directoryOf(AGES[0]))).rejects.toThrow('the database has other tables');
       expect(await database.query('SELECT FROM theirs')).toEqual([]);

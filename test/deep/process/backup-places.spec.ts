@@ -48,7 +48,7 @@ beforeEach(async () => {
   for (const { database } of [ours, theirs]) await database.query('TRUNCATE job_runs');
 });
 
-/** The settings of a service with backups in a place; all but the database and DATA_DIR are the same. */
+/** The settings of a service with backups in a place, equal except database and DATA_DIR. */
 const envOf = ({ database, dataDir }: TestService, place: string): ProcessEnv => ({
   ...SETTINGS,
   BACKUP_DIR: place,
@@ -62,7 +62,7 @@ const newPlace = (): Promise<string> => mkdtemp(join(home, 'backups-'));
 const refusalOf = (place: string): string =>
   `${place} belongs to another database; use a place of its own for this one, or \`backup run --adopt\` if that database is lost or no longer used.`;
 
-/** Marks a place as a run does that begins. */
+/** Marks a place as a run does at its beginning. */
 const claim = ({ app }: TestService, place: string, adopt = false): Promise<string> =>
   app.get(BackupPlaces).claim(new BackupDirectory(place), adopt);
 
@@ -75,7 +75,7 @@ async function everythingIn(place: string): Promise<string[]> {
 const scheduledIn = async (place: string): Promise<string[]> =>
   (await readdir(place)).filter((name) => name.startsWith('scheduled-')).sort();
 
-/** Makes a backup one that an earlier version has written. @returns the id that it had */
+/** Turns a backup into one of an earlier version. @returns the database id that it had */
 async function asEarlier(place: string, name: string): Promise<string | undefined> {
   const path = join(place, name, 'manifest.json');
   const { database, ...manifest } = JSON.parse(await readFile(path, 'utf8')) as { database?: string };
@@ -83,7 +83,7 @@ async function asEarlier(place: string, name: string): Promise<string | undefine
   return database;
 }
 
-/** A database that was filled from a backup, with all settings of the original but its own. */
+/** Restores a backup into a new database. @returns the settings of the original with that database */
 async function drillFrom(backup: string, original: ProcessEnv): Promise<ProcessEnv> {
   const database = await createDatabase();
   const env = { ...original, DATABASE_URL: database.url, DATA_DIR: await mkdtemp(join(home, 'data-')) };
@@ -91,8 +91,8 @@ async function drillFrom(backup: string, original: ProcessEnv): Promise<ProcessE
   return env;
 }
 
-describe('a place of backups', () => {
-  it('of one service is refused to another before anything is written or removed, and that run has failed', async () => {
+describe('a backup place', () => {
+  it('of one service is refused to another before anything changes, and its run fails', async () => {
     const place = await newPlace();
     const env = envOf(ours, place);
     await adminReport(env, 'backup', 'run');
@@ -113,7 +113,7 @@ describe('a place of backups', () => {
     expect(await adminReport(env, 'backup', 'run')).toMatchObject({ kept: 1, removed: 1 });
   });
 
-  it('is read by every service: list, verify and restore need no mark of their own', async () => {
+  it('can be listed, verified and restored from by every service', async () => {
     const place = await newPlace();
     const env = envOf(theirs, place);
     await claim(ours, place);
@@ -128,7 +128,7 @@ describe('a place of backups', () => {
     expect(await everythingIn(place)).toEqual(before);
   });
 
-  it('is taken over with --adopt, and then refused to the one that had it', async () => {
+  it('can be taken over with --adopt, and is then refused to its former owner', async () => {
     const place = await newPlace();
     await claim(ours, place);
     const old = 'scheduled-2026-01-01T040000.000Z';
@@ -139,7 +139,7 @@ describe('a place of backups', () => {
     await claim(theirs, place);
   });
 
-  it('that is taken over keeps the backups of the one that had it, which are not counted, and names them', async () => {
+  it('keeps and names the backups of its former owner after a takeover, without counting them', async () => {
     const place = await newPlace();
     await adminReport(envOf(ours, place), 'backup', 'run');
     const [lost = ''] = await scheduledIn(place);
@@ -159,7 +159,7 @@ describe('a place of backups', () => {
     expect(await run()).not.toHaveProperty('left');
   });
 
-  it('of an earlier version that is taken over keeps what the lost database has there', async () => {
+  it('of an earlier version keeps the backups of the lost database after a takeover', async () => {
     const place = await newPlace();
     const env = envOf(ours, place);
     await adminReport({ ...env, BACKUP_KEEP: '2' }, 'backup', 'run');
@@ -174,7 +174,7 @@ describe('a place of backups', () => {
     expect(after).toEqual(expect.arrayContaining(lost));
   });
 
-  it('that is taken over while a run is under way keeps what the other one has there', async () => {
+  it('that is taken over during a run keeps what the new owner has there', async () => {
     const place = await newPlace();
     const held = await holdTable(ours.database, 'versions');
     const running = adminReport(envOf(ours, place), 'backup', 'run');
@@ -199,7 +199,7 @@ describe('a place of backups', () => {
     }
   });
 
-  it('whose mark was not written to its end belongs to the database whose backups are there, or to the next one', async () => {
+  it('with an incomplete mark belongs to the database of its backups, or else to the next one', async () => {
     const place = await newPlace();
     const mark = join(place, 'database-id');
     const wait = jest.spyOn(SETTLING, 'wait').mockResolvedValue();
@@ -220,7 +220,7 @@ describe('a place of backups', () => {
     wait.mockRestore();
   });
 
-  it('is refused to a backup by hand in it; a directory that is nobody’s is not marked by one', async () => {
+  it('of another database is refused to a backup by hand in it, which marks no free directory', async () => {
     const place = await newPlace();
     const byHand = join(place, 'by-hand');
     expect(await adminReport(envOf(ours, place), 'backup', 'create', byHand)).toMatchObject({ damaged: [] });
@@ -236,8 +236,8 @@ describe('a place of backups', () => {
   });
 });
 
-describe('a place that a backup by hand may not look into', () => {
-  it.each(['EACCES', 'EPERM'])('is nobody’s (%s)', async (code) => {
+describe('a backup place that a backup by hand may not read', () => {
+  it.each(['EACCES', 'EPERM'])('counts as free (%s)', async (code) => {
     const place = await newPlace();
     await claim(ours, place);
     const cause = Object.assign(new Error(), { code });
@@ -254,7 +254,7 @@ describe('a place that a backup by hand may not look into', () => {
   });
 });
 
-describe('a copy that was restored from a backup, with the settings of the original', () => {
+describe('a copy restored from a backup, with the settings of the original', () => {
   it('is refused the place of the original, whether that is marked or not', async () => {
     const place = await newPlace();
     const env = envOf(ours, place);
@@ -277,7 +277,7 @@ describe('a copy that was restored from a backup, with the settings of the origi
   });
 });
 
-describe('a place that an earlier version has used without a mark', () => {
+describe('a backup place that an earlier version has used without a mark', () => {
   it('is refused to a database that has never made a backup, and to one that has made others', async () => {
     const place = await newPlace();
     await adminReport(envOf(ours, place), 'backup', 'run');
@@ -291,7 +291,7 @@ describe('a place that an earlier version has used without a mark', () => {
         `${place} has a backup of another database (${name})`,
       );
     await isRefused();
-    await isRefused(); // the row of the first one says nothing
+    await isRefused(); // the row of the first run does not count
     await theirs.database.query(
       `INSERT INTO job_runs (name, started_at, ended_at)
        SELECT 'backup', now() - interval '2 days' + n * interval '1 minute', now() - interval '2 days' + n * interval '1 minute'
@@ -302,7 +302,7 @@ describe('a place that an earlier version has used without a mark', () => {
     await claim(ours, place);
   });
 
-  it('is marked by the database of its backups although a run was killed when its own was verified', async () => {
+  it('can be claimed by the database of its backups after a run that was killed', async () => {
     const place = await newPlace();
     const env = { ...envOf(ours, place), BACKUP_KEEP: '3' };
     await adminReport(env, 'backup', 'run');
@@ -316,12 +316,12 @@ describe('a place that an earlier version has used without a mark', () => {
     await claim(ours, place, true);
     await adminReport(env, 'backup', 'run');
     await rm(join(place, 'database-id'));
-    for (const name of await scheduledIn(place)) await asEarlier(place, name); // the run after it was of an earlier version
+    for (const name of await scheduledIn(place)) await asEarlier(place, name); // run by an earlier version
     await expect(adminReport(envOf(theirs, place), 'backup', 'run')).rejects.toThrow('another database');
     expect(await adminReport({ ...env, BACKUP_KEEP: '1' }, 'backup', 'run')).toMatchObject({ removed: 2 });
   });
 
-  it('is marked by the database of its backups, those too whose runs are forgotten', async () => {
+  it('is claimed by the database of its backups, even if their runs are no longer recorded', async () => {
     const place = await newPlace();
     const at = new Date(Date.now() - 60_000);
     const name = `scheduled-${at.toISOString().replaceAll(':', '')}`;
@@ -336,12 +336,12 @@ describe('a place that an earlier version has used without a mark', () => {
       [at],
     );
     await expect(claim(ours, place)).rejects.toThrow('has a backup of another database');
-    await ours.database.query(`INSERT INTO job_runs (name, started_at) VALUES ('backup', now())`); // the run under way
+    await ours.database.query(`INSERT INTO job_runs (name, started_at) VALUES ('backup', now())`); // running
     await claim(ours, place);
   });
 });
 
-describeWithTestServers('a place of backups in S3', () => {
+describeWithTestServers('a backup place in S3', () => {
   let s3: TestS3;
   let bucket: string;
   beforeAll(async () => {
@@ -372,7 +372,7 @@ describeWithTestServers('a place of backups in S3', () => {
   const list = async (): Promise<unknown> =>
     (await target().list()).map(({ name, state }) => ({ name, state }));
 
-  it('of one service is refused to another before anything is removed, and taken over with --adopt', async () => {
+  it('of one service is refused to another before any removal, and taken over with --adopt', async () => {
     await ours.app.get(BackupPlaces).claim(target(), false);
     const old = 'scheduled-2026-01-02T040000.000Z';
     for (const part of ['begun', 'manifest.json', 'verified'])
@@ -389,7 +389,7 @@ describeWithTestServers('a place of backups in S3', () => {
     await expect(adminReport(s3Env(ours), 'backup', 'run')).rejects.toThrow(refusalOf(place()));
   });
 
-  it('that a backup by hand may not look into is nobody’s', async () => {
+  it('that a backup by hand may not read counts as free', async () => {
     await ours.app.get(BackupPlaces).claim(target(), false);
     const denied = new S3Fault(Object.assign(new Error(), { code: 'AccessDenied' }), {
       status: 403,
@@ -404,7 +404,7 @@ describeWithTestServers('a place of backups in S3', () => {
     await expect(adminReport(env, 'backup', 'create', `${place()}/more`)).rejects.toThrow(refusalOf(place()));
   });
 
-  it('that is taken over keeps the backups of the one that had it', async () => {
+  it('keeps the backups of its former owner after a takeover', async () => {
     await adminReport(s3Env(ours), 'backup', 'run');
     const before = await list();
     const run = (...more: string[]): Promise<Report> => adminReport(s3Env(theirs), 'backup', 'run', ...more);
@@ -422,13 +422,13 @@ describeWithTestServers('a place of backups in S3', () => {
     }
   });
 
-  it('has one owner also where the store does not know the condition of a request', async () => {
+  it('has one owner even where the store ignores conditional requests', async () => {
     const late = await theirs.app.get(DatabaseIdentity).id();
     let [arrive, release, written] = [noop, noop, noop];
     const hasArrived = new Promise<void>((resolve) => (arrive = resolve));
     const mayWrite = new Promise<void>((resolve) => (release = resolve));
     const hasWritten = new Promise<void>((resolve) => (written = resolve));
-    // Theirs has found no mark, and writes its own when ours has written and read what it wrote, or waits to read it.
+    // `theirs` finds no mark, and writes its own after `ours` has written its mark and before it waits.
     jest.spyOn(S3Objects.prototype, 'putNew').mockImplementation(async function (
       this: S3Objects,
       path,

@@ -18,7 +18,7 @@ import { expectReplayLaw } from '../../kit/oracles.js';
 import { ADMIN, type ProcessEnv, runProcess } from '../../kit/process.js';
 import { describeWithTestServers, startS3 } from '../../kit/s3.js';
 
-/** Above it a blob has a file of its own. */
+/** A larger blob has its own file. */
 const INLINE = 1024;
 const GAP = 1_000_000;
 const SETTINGS = { INLINE_BLOB_BYTES: String(INLINE), AUTH_SECRET: 'the same for whatever restores it' };
@@ -28,7 +28,7 @@ let service: TestService;
 let alice: TestUser;
 let notes: TestWorkspace;
 let doomed: TestWorkspace;
-/** Every version there was before the backup began: path and id → content. */
+/** Every version before the backup began, by id. */
 const written = new Map<string, { path: string; versionId: string; content: string }>();
 const seen = { head: 0, pat: '', checkpoints: [] as unknown[], assets: new Map<string, Buffer>() };
 let backup: string;
@@ -86,11 +86,11 @@ async function admin(env: ProcessEnv, ...args: string[]): Promise<Record<string,
   return JSON.parse(output) as Record<string, unknown>;
 }
 
-/** Without a process of its own. */
+/** The command in this process. */
 const report = (env: ProcessEnv, ...args: string[]): Promise<Record<string, unknown>> =>
   adminJson({ ...SETTINGS, ...env }, ...args);
 
-/** Uploads, deletions, a deleted asset and a deleted workspace go on meanwhile. */
+/** Creates the backup during uploads and deletions of files, an asset and a workspace. */
 async function backUpWhileWriting(): Promise<Record<string, unknown>> {
   let isOver = false;
   const made = admin(environmentOf(service), 'backup', 'create', backup).finally(() => (isOver = true));
@@ -124,7 +124,7 @@ async function expectWhole(database: TestDatabase, env: ProcessEnv): Promise<voi
     const { cursor } = await restored.status();
     expect(cursor).toBeGreaterThanOrEqual(seen.head + GAP);
     await restored.pull(seen.head).expect(200);
-    const ahead = (await notes.status()).cursor + 1; // of what happened after the backup
+    const ahead = (await notes.status()).cursor + 1; // a cursor after the backup
     expect((await restored.pull(ahead).expect(409)).body).toMatchObject({ needsBootstrap: true });
     await restored.put('after', 'content').expect(201);
     expect((await restored.pull(cursor).expect(200)).body.changes).toHaveLength(1);
@@ -134,7 +134,7 @@ async function expectWhole(database: TestDatabase, env: ProcessEnv): Promise<voi
     );
     expect(drift).toBeUndefined();
     expect(await database.query('SELECT FROM auth_sessions')).toHaveLength(1); // that of `again`
-    await alice.at(service.url).get('/api/v1/workspaces').expect(401); // the key that signed its JWT is not in the backup
+    await alice.at(service.url).get('/api/v1/workspaces').expect(401); // signing keys are not in the backup
     await alice.at(service.url, seen.pat).get('/api/v1/workspaces').expect(200);
   } finally {
     await service.close();
@@ -151,14 +151,14 @@ describe('a backup that is made while the service writes', () => {
     for (const name of names) expect((await stat(join(backup, name))).mode & 0o077).toBe(0);
   });
 
-  it('is verified in a temporary database, and leaves nothing of it', async () => {
+  it('is verified in a temporary database, which is removed', async () => {
     const scratch = await emptyDirectory();
     const verified = await admin({ ...environmentOf(service), TMPDIR: scratch }, 'backup', 'verify', backup);
     expect(verified).toMatchObject({ isWhole: true, findings: [] });
     expect(await readdir(scratch)).toEqual([]);
   });
 
-  it('is restored into an empty database and directory: every version, asset and checkpoint; devices that are ahead start again', async () => {
+  it('is restored into an empty database and directory; devices that are ahead start again', async () => {
     const database = await createDatabase();
     const env = { DATABASE_URL: database.url, DATA_DIR: await emptyDirectory() };
     expect(await report(env, 'backup', 'restore', backup, '--dry-run')).toMatchObject({ dryRun: true });
@@ -169,7 +169,7 @@ describe('a backup that is made while the service writes', () => {
     await database.drop();
   });
 
-  it('is restored whatever order its tables have: a database that is distributed has other foreign keys', async () => {
+  it('is verified whatever the order of its tables', async () => {
     const reversed = join(home, 'reversed');
     await cp(backup, reversed, { recursive: true });
     const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8')) as {
@@ -181,7 +181,7 @@ describe('a backup that is made while the service writes', () => {
     expect(verified).toMatchObject({ isWhole: true, findings: [] });
   });
 
-  it('is refused where a service runs, although it has no socket, and changes nothing', async () => {
+  it('is not restored while a service runs on the database, nor created over another', async () => {
     const sentence = 'A service is running on this database; stop it first.\n';
     expect(await adminEnded(environmentOf(service), 'backup', 'restore', backup)).toEqual({
       ...{ code: 1, stdout: '', stderr: sentence },

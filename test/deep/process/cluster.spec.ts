@@ -24,7 +24,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
   afterAll(async () => {
     const output = cluster.output();
     await cluster.stop();
-    expect(output).not.toMatch(/pat_|token=(?!\[)/); // neither instances nor nginx write one down
+    expect(output).not.toMatch(/pat_|token=(?!\[)/); // neither instances nor nginx log a token
   });
 
   const admin = (...args: string[]): Promise<unknown> => adminJson(cluster.env, ...args);
@@ -40,18 +40,18 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     }
   });
 
-  it('nginx writes no answer into files: 100 MiB arrive whole, also at a client that pauses', async () => {
+  it('a download of 100 MiB through nginx arrives whole, even at a client that pauses', async () => {
     const largest = randomBytes(100 << 20);
     await workspace.put('largest', largest).expect(201);
     const paused = await fetch(cluster.url + workspace.file('largest'), {
       headers: { authorization: `Bearer ${alice.token}` },
     });
-    // As much as nginx may write while nobody reads, which takes less time than another whole download.
+    // Another whole download, during which nginx could write the paused one to files.
     expect(sha256((await workspace.get('largest').expect(200)).body as Buffer)).toBe(sha256(largest));
     expect(sha256(Buffer.from(await paused.arrayBuffer()))).toBe(sha256(largest));
   });
 
-  it('the live room is shared: sockets on either, and through nginx, are told of a change and of each other', async () => {
+  it('a live room is shared by sockets on both and through nginx', async () => {
     const sockets = await Promise.all(
       [one, two, cluster.url, cluster.url].map((url, index) =>
         TestSocket.join(workspace.as(alice.at(url)), `device-${index}`),
@@ -69,7 +69,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     for (const socket of [...sockets, late]) await socket.close();
   });
 
-  it('a revoked token ends on both at once, with its sockets', async () => {
+  it('a revoked token and its sockets end on both at once', async () => {
     const minted = await alice.post('/api/v1/auth/tokens').send({ name: 'tool' }).expect(201);
     const tool = alice.at(cluster.url, minted.body.token);
     for (const url of [one, two]) await tool.at(url).get(workspace.path).expect(200);
@@ -81,7 +81,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
 
   it('a rate limit counts on both together', async () => {
     let guessers = 0;
-    // The minute may end meanwhile: then somebody else tries in the next one.
+    // The minute may end meanwhile: then another user tries in the next one.
     await eventually(async () => {
       const guesser = await TestUser.logIn(cluster.url, `guesser-${++guessers}`);
       await guesser.post('/api/v1/subscription/trial').expect(200);
@@ -96,7 +96,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
     });
   });
 
-  it('a key session opened on one serves on the other, until it is ended on either', async () => {
+  it('a key session opened on one works on the other, until it is ended on either', async () => {
     const vault = await TestVault.setUp(await alice.at(one).workspace('plain'));
     await vault.create('a note.md', 'in plaintext').expect(201);
     const elsewhere = vault.with(vault.keySession, alice.at(two));
@@ -106,7 +106,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
   });
 
   it('jobs that two start at once both succeed, one after the other, and leave a row each', async () => {
-    // Who meets the run of the other is told to try again when it has ended.
+    // A run during the other one is refused, and tried again.
     const run = async (): Promise<void> => {
       for (;;) {
         const { code, output } = await runProcess(cluster.env, ADMIN, ['retention', 'run']);
@@ -127,7 +127,7 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
       await eventually(() => there.put('held-off', 'content').expect(503).expect('Retry-After', /\d/));
       await there.get('small').expect(200);
     }
-    // A 503 is an answer: nginx takes no instance for dead because of what somebody was refused.
+    // nginx must not take an instance for dead because of 503 responses.
     await Promise.all(
       Array.from({ length: 8 }, (_, n) => workspace.put(`held-off-${n}`, 'content').expect(503)),
     );
@@ -137,10 +137,10 @@ describeWithTestServers('two instances behind nginx, on one PostgreSQL and one S
       await eventually(() => workspace.as(alice.at(url)).put(`after-${index}`, 'content').expect(201));
   });
 
-  it('a killed instance causes no user-visible outage: nginx goes on with the other', async () => {
+  it('a killed instance causes no user-visible outage: nginx uses the other', async () => {
     const socket = await TestSocket.join(workspace.as(alice.at(two)), 'survivor');
     process.kill(cluster.instances[0]!.pid, 'SIGKILL');
-    // First of all the addresses with tokens in them: whichever meets the dead one, nginx has something to write down.
+    // URLs with tokens first: nginx logs an error for the one that reaches the dead instance.
     for (let opened = 0; opened < 4; opened++) {
       const throughNginx = await TestSocket.join(workspace.as(alice.at(cluster.url)), `late-${opened}`);
       await throughNginx.close();

@@ -12,7 +12,12 @@ import { ComposeProcesses, IMAGE_USER, INSTANCES } from '../../kit/compose-proce
 import { environmentOf, makeEnv, secretOf } from '../../kit/compose-stack.js';
 import { compose, dockerfileStages, execForm } from '../../kit/deployment.js';
 import { DEV_LOGIN_KEY, eventually, sha256 } from '../../kit/index.js';
-import { describeWithProgram, describeWithTestServers, servers, spawnServer } from '../../kit/test-servers.js';
+import {
+  describeWithProgram,
+  describeWithTestServers,
+  servers,
+  spawnServer,
+} from '../../kit/test-servers.js';
 
 const [, final = []] = dockerfileStages();
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -108,7 +113,7 @@ describeWithProgram('caddy', 'the services of docker-compose.yml, as processes',
     });
   });
 
-  it('tell clients apart, IPv6 ones too, whatever they claim', async () => {
+  it('log the real client address, also of IPv6, whatever X-Forwarded-For says', async () => {
     for (const host of ['127.0.0.1', ...(existsSync('/proc/net/if_inet6') ? ['::1'] : [])]) {
       const { headers } = await ask('GET', '/api/v1/auth/me', {
         host,
@@ -122,7 +127,7 @@ describeWithProgram('caddy', 'the services of docker-compose.yml, as processes',
     }
   });
 
-  it('write to their volumes and to nothing else', async () => {
+  it('write only to their volumes', async () => {
     if (IMAGE_USER.uid === undefined) return;
     const written = await ownedBy(stack.root, IMAGE_USER.uid);
     expect(written.filter((path) => !/^(data|proxy|tmp)(\/|$)/.test(path))).toEqual([]);
@@ -188,7 +193,7 @@ describeWithProgram('caddy', 'the services of docker-compose.yml, as processes',
     expect(await put('after-restore', Buffer.from('it goes on'))).toBe(201);
   });
 
-  it('the health check of the image asks where the service listens', () => {
+  it('the health check of the image uses the address of the service', () => {
     const [check = '', ...args] = execForm(final, 'HEALTHCHECK');
     const run = (host: string): number | null =>
       spawnSync(check, args, { cwd: join(stack.root, 'image'), env: { ...stack.environment(), HOST: host } })
@@ -197,13 +202,13 @@ describeWithProgram('caddy', 'the services of docker-compose.yml, as processes',
     expect(run('127.0.0.4')).toBe(1);
   });
 
-  it('an account can be made in a container', () => {
+  it('an account can be created in a container', () => {
     expect(stack.admin('user', 'create', 'bob@example.org')).toContain('bob@example.org');
   });
 });
 
 describeWithTestServers('redis of docker-compose.yml', () => {
-  it('starts with its command and secret, and asks for the password', async () => {
+  it('starts with its command and secret, and requires the password', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'compose-redis-'));
     const deployment = makeEnv(directory, 'https://localhost', '--with', 'redis');
     const port = String(await freePort());
@@ -229,7 +234,7 @@ describeWithTestServers('redis of docker-compose.yml', () => {
   });
 });
 
-/** What belongs to a user below a directory. */
+/** The entries below a directory that a user owns. */
 async function ownedBy(root: string, uid: number): Promise<string[]> {
   const entries = await readdir(root, { recursive: true });
   const owned = await Promise.all(

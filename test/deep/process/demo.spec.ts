@@ -74,7 +74,7 @@ describe('npm run demo', () => {
       expect(await readFile(join(folder, path), 'utf8')).toBe(text);
   });
 
-  it('reports every error in one sentence, and exits 1', async () => {
+  it('reports a missing folder in one sentence, and exits with 1', async () => {
     const { code, output } = await demo(join(home, 'no such folder'));
     expect(output).toContain('no such folder is not a folder');
     expect(code).toBe(1);

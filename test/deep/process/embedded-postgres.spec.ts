@@ -30,12 +30,12 @@ const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
 const DIST = process.env['DIST_ROOT'] ?? join(REPOSITORY, 'dist');
 const MODULES = join(REPOSITORY, 'node_modules');
 const DATABASE = 'src/platform/database/embedded';
-/** What the database takes from the index of the configuration; the rest of it brings half of the service's libraries. */
+/** What the database imports from the configuration; the rest would load half of the libraries. */
 const CONFIGURATION = ['operator-error', 'data-dir-files'];
 const FIXTURE = join(REPOSITORY, 'test/kit/embedded-service.mjs');
 const IS_ROOT = process.geteuid?.() === 0;
-const DEADLINE_MS = 300_000; // of what may never come
-const LONGEST_PAUSE_MS = 80; // what is awaited may need the processor
+const DEADLINE_MS = 300_000; // the longest wait
+const LONGEST_PAUSE_MS = 80; // polling leaves the processor to others
 
 interface Event {
   event: string;
@@ -45,7 +45,7 @@ interface Event {
   milliseconds: number;
 }
 
-/** Polls; the only waiting in this file. */
+/** Polls until `find` returns something. */
 async function until<T>(what: string, find: () => T | Promise<T>): Promise<NonNullable<T>> {
   const deadline = performance.now() + DEADLINE_MS;
   for (let pause = 5; performance.now() < deadline; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
@@ -72,7 +72,7 @@ function processes(): ProcessRow[] {
   });
 }
 
-/** Asked for often, so that it looks at this process alone. */
+/** Called often, so it lists only this process. */
 function isAlive(pid: number): boolean {
   const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)])
     .stdout.toString()
@@ -84,7 +84,7 @@ type Start = (args: string[], options: SpawnOptions) => ChildProcess;
 
 const asThisUser: Start = (args, options) => spawn(process.execPath, args, options);
 
-/** As nobody when the tests run as root; with leave to read past private directories when the clone lies in one. */
+/** As nobody when the tests run as root, with a capability to read a clone in a private directory. */
 const asOrdinaryUser: Start = (args, options) => {
   if (!IS_ROOT) return asThisUser(args, options);
   const { uid, gid } = nobody();
@@ -109,7 +109,7 @@ function nobody(): { uid: number; gid: number } {
   return { uid: uid!, gid: gid! };
 }
 
-/** A process of the fixture: told to go at once, unless it is to wait for `go()`. */
+/** A process of the fixture, which waits for `go()`. */
 class Service {
   readonly events: Event[] = [];
   readonly ended: Promise<number | null>;
@@ -143,7 +143,7 @@ class Service {
     return this;
   }
 
-  /** Waits for an event; the end of the process instead of it is a failure that shows what it said. */
+  /** Waits for an event; fails with all events when the process ends first. */
   async event(name: string): Promise<Event> {
     return await until(`${name} of ${this.dataDir}`, () => {
       const found = this.events.find(({ event }) => event === name);
@@ -170,7 +170,7 @@ class Service {
     return { parent, guard };
   }
 
-  /** On a connection of its own. */
+  /** Runs `work` on a new connection. */
   async connected<T>(work: (client: pg.Client) => Promise<T>, overrides: pg.ClientConfig = {}): Promise<T> {
     const { target } = await this.event('ready');
     const client = new pg.Client({ ...target!, ...overrides });
@@ -213,7 +213,7 @@ function temporaryDirectory(): string {
 
 let alone: string | undefined;
 
-/** The database's part of the build: a process loads it in a fifth of the time, and there are a hundred. */
+/** The database part of the build, which some hundred processes load in a fifth of the time. */
 function databaseAlone(): string {
   if (alone !== undefined) return alone;
   const root = temporaryDirectory();
@@ -223,7 +223,7 @@ function databaseAlone(): string {
   return alone;
 }
 
-/** Copies the compiled files that run the database, and an index that exports what they take from elsewhere. */
+/** Copies the compiled files that run the database, and an index that exports their other imports. */
 function copyDatabase(root: string): void {
   writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
   const configuration = join(root, 'dist/src/platform/config');
@@ -238,7 +238,7 @@ const freshDataDir = () => join(temporaryDirectory(), 'data');
 
 let made: string | undefined;
 
-/** A data directory that a service has stopped on: making a database is most of a first start. */
+/** A copy of a data directory that a service has used, which saves creating a database. */
 async function usedDataDir(): Promise<string> {
   if (made === undefined) {
     const first = await running(freshDataDir());
@@ -289,7 +289,7 @@ afterAll(async () => {
 });
 
 describe('the embedded PostgreSQL', () => {
-  it('makes a private, durable database at the first start', async () => {
+  it('creates a private, durable database at the first start', async () => {
     const service = await running(freshDataDir());
     const settings = await service.query(`
       SELECT name, setting FROM pg_settings WHERE name IN ('data_checksums', 'fsync', 'full_page_writes',
@@ -338,7 +338,7 @@ describe('the embedded PostgreSQL', () => {
   });
 
   (process.platform === 'linux' ? it : it.skip)(
-    'keeps the memory of common statements, and gives back that of large ones',
+    'keeps the memory of small statements, and releases that of large ones',
     async () => {
       const service = await running(freshDataDir());
       await service.connected(async (client) => {
@@ -353,7 +353,7 @@ describe('the embedded PostgreSQL', () => {
         await texts(200, 10);
         const [faults, memory] = [await pageFaults(pid), await residentBytes(pid, 'RssAnon')];
         await texts(200, 20);
-        expect((await pageFaults(pid)) - faults).toBeLessThan(40); // 1,400 when each statement takes its memory anew
+        expect((await pageFaults(pid)) - faults).toBeLessThan(40); // 1,400 without reused memory
         await texts(20_000, 4);
         expect((await residentBytes(pid, 'RssAnon')) - memory).toBeLessThan(4_096 * 1024);
       });
@@ -383,7 +383,7 @@ describe('the embedded PostgreSQL', () => {
     expect(service.warnings).toEqual([]);
   });
 
-  it('runs in the process of a test too, and only for the holder of the data directory', async () => {
+  it('runs in a test process, but only with the lock of the data directory', async () => {
     const dataDir = freshDataDir();
     const options = {
       dataDir,
@@ -401,7 +401,7 @@ describe('the embedded PostgreSQL', () => {
     await (await lockDataDirectory(dataDir)).release();
   });
 
-  it('ignores signals to the service: the service drains first', async () => {
+  it('ignores signals that are meant for the service, which drains first', async () => {
     const service = await running(await usedDataDir());
     const { postmaster, shell } = service;
     const session = (pid: number) => execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)]).toString();
@@ -415,7 +415,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('leaves no half-made cluster when the first start is killed', async () => {
+  it('leaves no partial cluster when the first start is killed', async () => {
     const dataDir = freshDataDir();
     const killed = serve(dataDir);
     await until('a beginning', () => readable(dataDir).some((name) => name.startsWith('postgres.')));
@@ -432,8 +432,8 @@ describe('the embedded PostgreSQL', () => {
 });
 
 /**
- * Kills a backend, and the service while the server recovers from that: told to shut down then, it waits for ever. The
- * recovery lasts as long as this wants, because it begins by reading a file that is a pipe here.
+ * Kills a backend, and the service while the server recovers, so that its shutdown hangs forever.
+ * The recovery lasts until this removes the pipe that replaces the file it reads first.
  */
 async function hangInShutdown({ child, dataDir, ended, postmaster }: Service): Promise<void> {
   const children = () => processes().filter(({ parent }) => parent === postmaster);
@@ -502,7 +502,7 @@ describe('kill -9', () => {
     expect(await notes(await running(killed.dataDir))).toEqual(['acknowledged']);
   });
 
-  it('lets a start at the same moment wait for the server to end', async () => {
+  it('lets an immediate start wait for the server to end', async () => {
     const killed = await running(await usedDataDir());
     await note(killed, 'acknowledged');
     await killed.kill9();
@@ -578,18 +578,18 @@ describe('kill -9', () => {
 
   describe('kill -9 of a backend and then of the service', () => {
     let stories: Record<'guarded' | 'unguarded', Promise<void>>;
-    /** Both take as long as the guard and the next start give a server that hangs; so they do it at the same time. */
+    /** Both wait for the timeouts of a hanging server, so they run concurrently. */
     beforeAll(() => {
       stories = { guarded: hangingServer(), unguarded: hangingServerWithoutGuard() };
     });
-    beforeEach(() => Promise.allSettled(Object.values(stories))); // what was started is ended after each test
+    beforeEach(() => Promise.allSettled(Object.values(stories))); // afterEach would end their processes
 
     it('stops a server that hangs in its shutdown', () => stories.guarded);
 
     it('stops a hanging server at the next start when the guard is killed as well', () => stories.unguarded);
   });
 
-  it('does not block the next start when another process gets the process id of the dead server', async () => {
+  it('does not block the next start when another process gets the pid of the dead server', async () => {
     const service = await running(await usedDataDir());
     await note(service, 'acknowledged');
     const { postmaster, shell, dataDir } = service;
@@ -620,7 +620,7 @@ describe('one data directory', () => {
     await note(first, 'undisturbed');
   });
 
-  it('shows a running database to a command beside it, and none when none runs', async () => {
+  it('lets a command find a running database, and none when none runs', async () => {
     const dataDir = await usedDataDir();
     const found = async () => (await new Service('find', dataDir).go().event('found')).target;
     expect(await found()).toBeNull();
@@ -631,7 +631,7 @@ describe('one data directory', () => {
     expect(await found()).toBeNull();
   });
 
-  it('starts as after a crash when it is the copy of one in use, and never touches the original', async () => {
+  it('starts as after a crash when it is the copy of one in use, without touching the original', async () => {
     const original = await running(await usedDataDir());
     await note(original, 'acknowledged');
     const copy = freshDataDir();
@@ -650,7 +650,7 @@ describe('one data directory', () => {
   });
 
   (process.platform === 'linux' ? it : it.skip)(
-    'that is a copy put in the place of one in use, which was moved away, starts too',
+    'starts when it is a copy in place of one in use that was moved away',
     async () => {
       const original = await running(await usedDataDir());
       await note(original, 'acknowledged');
@@ -692,7 +692,7 @@ describe('one data directory', () => {
   });
 
   for (const command of ['lock', 'name']) {
-    it(`is taken by exactly one of 20 concurrent processes (${command}), and by another when that one is killed`, async () => {
+    it(`is taken by exactly one of 20 processes (${command}), and by another once it is killed`, async () => {
       const dataDir = command === 'name' ? `cloudsync-test-${process.pid}` : freshDataDir();
       for (const contenders of [20, 1]) {
         const starters = Array.from({ length: contenders }, () => new Service(command, dataDir));
@@ -711,7 +711,7 @@ describe('one data directory', () => {
 });
 
 describe('places and users', () => {
-  it('uses a socket elsewhere when the path of DATA_DIR is too long for one', async () => {
+  it('uses a socket in TMPDIR when the path of DATA_DIR is too long for one', async () => {
     const temporary = temporaryDirectory();
     const dataDir = join(temporaryDirectory(), 'x'.repeat(60), 'y'.repeat(60));
     const service = await running(dataDir, { environment: { TMPDIR: temporary } });
@@ -721,7 +721,7 @@ describe('places and users', () => {
     await note(service, 'reached');
   });
 
-  it('refuses a socket directory that others could have prepared', async () => {
+  it('refuses a socket directory that other users could have prepared', async () => {
     const temporary = temporaryDirectory();
     const dataDir = join(temporaryDirectory(), 'x'.repeat(60), 'y'.repeat(60));
     const first = await running(dataDir, { environment: { TMPDIR: temporary } });
@@ -734,7 +734,7 @@ describe('places and users', () => {
     );
   });
 
-  it('gives a cure when DATA_DIR is a file, cannot be written, or holds another version', async () => {
+  it('names a remedy when DATA_DIR is a file, cannot be written, or holds another version', async () => {
     const home = temporaryDirectory();
     writeFileSync(join(home, 'file'), '');
     expect(await refusal(serve(join(home, 'file')))).toContain('is a file or is below one; set DATA_DIR');
@@ -782,21 +782,18 @@ describe('places and users', () => {
     },
   );
 
-  (IS_ROOT ? it : it.skip)(
-    'asks for no leave when an empty DATA_DIR of root can be opened to pass',
-    async () => {
-      const dataDir = freshDataDir();
-      mkdirSync(dataDir, { mode: 0o700 });
-      const service = await running(dataDir);
-      expect(statSync(dataDir).mode & 0o777).toBe(0o711);
-      expect(service.events.map(({ message }) => message)).not.toContainEqual(
-        expect.stringContaining('needs leave'),
-      );
-    },
-  );
+  (IS_ROOT ? it : it.skip)('opens an empty DATA_DIR of root instead of asking for permission', async () => {
+    const dataDir = freshDataDir();
+    mkdirSync(dataDir, { mode: 0o700 });
+    const service = await running(dataDir);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o711);
+    expect(service.events.map(({ message }) => message)).not.toContainEqual(
+      expect.stringContaining('needs leave'),
+    );
+  });
 
   (IS_ROOT ? it : it.skip)(
-    'belongs to the owner of its place after a run as root, who goes on with it',
+    'belongs to the owner of its directory after a run as root, who can continue',
     async () => {
       const dataDir = homeOfOrdinaryUser();
       const first = await running(dataDir);

@@ -57,7 +57,7 @@ const reason = whyNoDisk();
       return answer;
     });
 
-  /** What large ones that were refused have left. */
+  /** Fills the space that refused large uploads have left. */
   const topUp = (line: string): Promise<number[]> =>
     Promise.all([1, 2, 3, 4].map((part) => fillSmall(`${line}-${part}`)));
 
@@ -96,7 +96,7 @@ const reason = whyNoDisk();
     service.expectAlive();
   });
 
-  it('takes uploads again when room was made', async () => {
+  it('accepts uploads again once space is freed', async () => {
     await large.user.delete(large.path).expect(200);
     await eventually(async () => expect((await small.put('again', 'x')).status).toBe(201));
   });

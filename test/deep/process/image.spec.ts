@@ -8,7 +8,7 @@ import { type Deployment, environmentOf, makeEnv, unpackImage } from '../../kit/
 import { createDatabase, startService, type TestService } from '../../kit/index.js';
 import { ADMIN } from '../../kit/process.js';
 
-/** What docker-compose.yml sets; what is outside of a container has other addresses. */
+/** The environment of docker-compose.yml, with addresses outside of a container. */
 function environmentIn(deployment: Deployment): Record<string, string> {
   return {
     ...environmentOf('service', deployment),
@@ -49,7 +49,7 @@ describe('backup verify in the image', () => {
     return { code, ...printed };
   }
 
-  it('asks for --database, because the image has no embedded PostgreSQL', async () => {
+  it('requires --database, because the image has no embedded PostgreSQL', async () => {
     const { code, stderr } = await verify();
     expect(stderr).toMatch(
       /^There is no embedded PostgreSQL for this system \(.* is not installed\); name an empty database with --database-file FILE\.\n$/,
@@ -57,13 +57,13 @@ describe('backup verify in the image', () => {
     expect(code).toBe(1);
   });
 
-  it('names --database when that one cannot be used', async () => {
+  it('names --database when that database cannot be used', async () => {
     const { code, stderr } = await verify('--database', 'postgres://sync@127.0.0.1:1/verify');
     expect(stderr).toBe('PostgreSQL does not answer; check that it runs and that --database points at it.\n');
     expect(code).toBe(1);
   });
 
-  it('tries the backup in the database that it names', async () => {
+  it('verifies the backup in the database that --database-file names', async () => {
     const empty = await createDatabase({ isEmpty: true });
     writeFileSync(join(root, 'verify_url'), `${empty.url}\n`);
     expect(await verify('--database-file', 'verify_url')).toMatchObject({

@@ -33,7 +33,7 @@ import { describeWithTestServers, servers, spawnServer } from '../../kit/test-se
 const NAME = 'sync.example.org';
 const IS_LINUX_WITH_IPV6 = existsSync('/proc/net/if_inet6');
 
-/** Debian's own /etc/nginx with the files of ops/nginx in it; paths, ports and the certificate are those of the test. */
+/** Debian's /etc/nginx with the files of ops/nginx, and paths, ports and certificate of the test. */
 function layOut(root: string, replaced: readonly (readonly [string, string])[]): void {
   const etc = join(root, 'etc/nginx');
   cpSync(join(servers.environment?.TEST_SERVERS_DIR ?? '', 'etc/nginx'), etc, { recursive: true });
@@ -141,7 +141,7 @@ describeWithTestServers("nginx with the files of ops/nginx in Debian's layout", 
       .map((file) => readFileSync(join(root, 'log', file), 'utf8'))
       .join('');
 
-  it('passes requests on over HTTP/1.1 and HTTP/2, and leads from plain HTTP to TLS', async () => {
+  it('forwards requests over HTTP/1.1 and HTTP/2, and redirects plain HTTP to TLS', async () => {
     expect(await text(await ask(`/health`))).toBe('{"ok":true}');
     const session = connect(`https://127.0.0.1:${port}`, { ca, servername: NAME });
     const stream = session.request({ ':path': '/health', ':authority': NAME });
@@ -151,7 +151,7 @@ describeWithTestServers("nginx with the files of ops/nginx in Debian's layout", 
     expect([plain.status, plain.headers.get('location')]).toEqual([301, 'https://127.0.0.1/docs?a=b']);
   });
 
-  it('100 MiB arrive whole at a client that pauses, without a file of nginx', async () => {
+  it('sends 100 MiB whole to a client that pauses, without temporary files', async () => {
     const largest = randomBytes(100 << 20);
     await workspace.put('largest', largest).expect(201);
     const paused = await ask(workspace.file('largest'), '127.0.0.1', { ...asAlice });
@@ -160,7 +160,7 @@ describeWithTestServers("nginx with the files of ops/nginx in Debian's layout", 
     expect(sha256(await buffer(paused))).toBe(sha256(largest));
   });
 
-  it('says who the client is, whatever the client says', async () => {
+  it('passes on the address of the client, whatever X-Forwarded-For it sends', async () => {
     const forged = { 'x-forwarded-for': '203.0.113.9' };
     const hosts = ['127.0.0.1', ...(IS_LINUX_WITH_IPV6 ? ['::1'] : [])];
     for (const host of hosts) {
@@ -170,7 +170,7 @@ describeWithTestServers("nginx with the files of ops/nginx in Debian's layout", 
     }
   });
 
-  it('writes down no token, neither of a socket that opens nor of one that cannot', async () => {
+  it('logs no token, neither of a socket that opens nor of one that fails', async () => {
     const upgrade = {
       ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
       'sec-websocket-key': randomBytes(16).toString('base64'),

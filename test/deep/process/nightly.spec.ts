@@ -17,7 +17,7 @@ const DAY = 24 * HOUR;
 const FILES = 60;
 const VERSIONS = 50;
 
-/** All versions of a file are of this hour: one of each is to be left. */
+/** All versions are of this hour, of which retention keeps one per file. */
 const WRITTEN = new Date(Math.floor(Date.now() / HOUR) * HOUR);
 const LATER = new Date(WRITTEN.getTime() + 3 * DAY);
 const MUCH_LATER = new Date(LATER.getTime() + DAY + 1);
@@ -58,7 +58,7 @@ const admin = (...args: string[]): Promise<Report> => adminReport(env, ...args);
 const count = async (table: string): Promise<number> =>
   (await database.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`))[0]!.count;
 
-/** Runs a command and kills it as soon as fewer rows are left; returns how many there are when all of it is over. */
+/** Runs a command and kills it as soon as fewer rows are left; returns how many remain in the end. */
 async function killedBelow(table: string, rows: number, ...args: string[]): Promise<number> {
   await whileSlow(table, () =>
     killBelow(table, rows, spawn(process.execPath, [ADMIN, ...args], { env: environment(env) })),
@@ -73,10 +73,7 @@ async function killBelow(table: string, rows: number, child: ChildProcess): Prom
   await ended;
 }
 
-/**
- * Meanwhile each deletion of rows takes half a second, or all of them would be over before a busy machine has come to the
- * kill. Resolves when no deletion is under way.
- */
+/** Each deletion takes half a second during `work`, so that a kill can interrupt it; waits for the last. */
 async function whileSlow(table: string, work: () => Promise<void>): Promise<void> {
   await database.query(`
     CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
@@ -89,7 +86,7 @@ describe('kill -9 of a nightly run beside a running service', () => {
   it('lets the next run complete retention, the sweep of thinned versions, and the purge', async () => {
     const workspace = await written();
     const all = FILES * VERSIONS;
-    /** Each file's newest, and what the checkpoint pins: version 7 or 8 of each. */
+    /** The newest version of each file, and version 7 or 8, which the checkpoint pins. */
     const kept = 2 * FILES;
     const foreseen = await admin('retention', 'run', '--dry-run', '--now', LATER.toISOString());
     expect(foreseen).toMatchObject({ dryRun: true, versions: all - kept });
@@ -137,7 +134,7 @@ async function deleting(workspace: TestWorkspace): Promise<ServiceProcess> {
 }
 
 describe('admin', () => {
-  it('retention run without a time does the same as the nightly job, and admin jobs lists the runs', async () => {
+  it('retention run without a time equals the nightly job, and admin jobs lists the runs', async () => {
     const report = await admin('retention', 'run');
     expect(report).toMatchObject({ dryRun: false, failed: 0, isComplete: true, exitCode: 0 });
     expect(Math.abs((report['asOf'] as Date).getTime() - Date.now())).toBeLessThan(60_000);
@@ -170,7 +167,7 @@ describe('admin', () => {
   });
 });
 
-it('a start with a RETENTION_CRON that never comes says so in one sentence and exits 1', async () => {
+it('a start with a RETENTION_CRON that never matches fails with one sentence and exit code 1', async () => {
   expect(await refusedStart({ ...env, RETENTION_CRON: '0 3 31 2 *' })).toEqual({
     code: 1,
     stdout: '',

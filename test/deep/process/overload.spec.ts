@@ -19,19 +19,19 @@ import { Load } from '../../kit/load.js';
 import { openSocket } from '../../kit/raw-http.js';
 import { type ServiceProcess, startProcess } from '../../kit/process.js';
 
-/** Two connections serve two writes at a time, and 100 may wait: four times as many come, while writes are held up. */
+/** Two connections serve two writes and 100 may wait; four times as many come while writes are blocked. */
 const POOL_SIZE = 2;
 const CLIENTS = 4 * 50 * POOL_SIZE;
 const FLOOD_ANSWERS = 3 * CLIENTS;
 const SLOW_CONNECTIONS = 2_000;
 
 /**
- * A page of as many changes as there may be, with paths as long as they may be, is of 4 MiB. The kernel takes up to ten of
- * what waits for a reader, so the service may have to hold some, or to end some connections, or neither.
+ * The largest page of changes has 4 MiB. The kernel buffers up to ten MiB for a reader, so the service may
+ * have to hold some, or to end some connections, or neither.
  */
 const [FILES, PATH_LENGTH] = [1_000, 4_096];
 const [SILENT_READERS, ANSWERS_EACH] = [40, 4];
-/** All answers together have 640 MiB, beside some 200 of the service; up to 640 were seen with what was only garbage. */
+/** All responses have 640 MiB, and the service needs about 200; up to 640 were seen with garbage. */
 const MOST_BYTES = 750 * 1024 * 1024;
 const AT_ONCE = 20;
 
@@ -71,8 +71,8 @@ const refusedFor = (reason: string): Promise<number> => sum('cloud_sync_overload
 const isReady = (): Promise<unknown> =>
   Promise.resolve(supertest(service.url).get('/health/ready').timeout(60_000).expect(200));
 
-describe('four times more than it can serve', () => {
-  it('is refused early when the database is the bottleneck', async () => {
+describe('four times more requests than the service can serve', () => {
+  it('are refused early when the database is the bottleneck', async () => {
     const { user, path } = workspace;
     const statuses = new Set<number>();
     let isHeld = true;
@@ -95,7 +95,7 @@ describe('four times more than it can serve', () => {
     await eventually(isReady);
   });
 
-  it('is refused early and politely, ends nothing, loses nothing, and stops with its cause', async () => {
+  it('are refused with 503 and Retry-After, without lost writes, until the cause is gone', async () => {
     const { user, id: workspaceId } = workspace;
     const held = await holdRow(database, 'workspaces', 'id', workspaceId);
     const load = new Load({ url: service.url, workspaceId, token: user.token, clients: CLIENTS, bytes: 500 });
@@ -116,8 +116,8 @@ describe('four times more than it can serve', () => {
   });
 });
 
-describe('two thousand connections that send a byte now and then', () => {
-  it('keep nobody else out', async () => {
+describe('two thousand connections with slow requests', () => {
+  it('do not keep out other clients', async () => {
     const { port } = new URL(service.url);
     const head =
       `PUT ${workspace.file('c2xvdw')} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.user.token}\r\n` +
@@ -131,7 +131,7 @@ describe('two thousand connections that send a byte now and then', () => {
         return socket;
       }),
     );
-    // All at once they are an overload too; it is over as soon as each has been let in.
+    // Their arrival is an overload too, which ends when all are accepted.
     await eventually(() => workspace.put('YW1vbmc', 'among them').expect(201));
     await eventually(isReady);
     for (const socket of sockets) socket.destroy();
@@ -139,10 +139,10 @@ describe('two thousand connections that send a byte now and then', () => {
   });
 });
 
-describe('large answers that nobody reads', () => {
-  it('do not fill the memory; clients that read are answered', async () => {
+describe('large responses that clients do not read', () => {
+  it('do not fill the memory; other clients are answered', async () => {
     const { user } = workspace;
-    const large = await eventually(() => user.workspace('large')); // what was before may just be over
+    const large = await eventually(() => user.workspace('large')); // the load before may still be ending
     for (let n = 0; n < FILES; n += AT_ONCE)
       await Promise.all(
         Array.from({ length: AT_ONCE }, (_, i) =>

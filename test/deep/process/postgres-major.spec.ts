@@ -94,7 +94,7 @@ async function whileServing<T>(
   }
 }
 
-/** A user with something of everything. */
+/** A user with data of every kind. */
 async function settle(url: string): Promise<Household> {
   const user = async (name: string): Promise<TestUser> => {
     const found = await TestUser.logIn(url, name);
@@ -117,7 +117,7 @@ interface Moved {
   readonly heads: readonly number[];
 }
 
-/** All that the user reads there, with the heads as they were before. */
+/** All reads of the user, with the heads replaced by those before. */
 async function readAll(url: string, { target }: Household, moved?: Moved): Promise<Map<string, string>> {
   const user = await TestUser.logIn(url, 'owner');
   const opened = user
@@ -185,7 +185,7 @@ async function expectSameContent(before: string, after: string): Promise<Moved> 
   return { gap: gaps[0] ?? NaN, heads: [...old.heads.values()] };
 }
 
-/** A promotion is handled once, and the next one again. */
+/** Expects that each of two promotions is handled once. */
 async function expectFailoverOnce(
   release: string,
   env: ProcessEnv,
@@ -222,7 +222,7 @@ await describeWithPostgres(18, 'from PostgreSQL 17 to 18', (postgres18) => {
     });
   });
 
-  it('the release with the newer one refuses the data directory, and says what to do', async () => {
+  it('a release with PostgreSQL 18 refuses the data directory, and names the steps', async () => {
     const refused = {
       code: 1,
       stdout: '',
@@ -232,7 +232,7 @@ await describeWithPostgres(18, 'from PostgreSQL 17 to 18', (postgres18) => {
     expect(await run(next, SERVICE, { DATA_DIR: dataDir })).toMatchObject({ code: 1 });
   });
 
-  it('that moves everything, byte for byte, in the same data directory', async () => {
+  it('those steps move everything, byte for byte, in the same data directory', async () => {
     const env = { DATA_DIR: dataDir };
     await admin(old, env, 'backup', 'create', backup);
     await rename(join(dataDir, 'postgres'), join(home, 'postgres-17'));
@@ -248,7 +248,7 @@ await describeWithPostgres(18, 'from PostgreSQL 17 to 18', (postgres18) => {
     });
   });
 
-  it('that moves an older schema too, in the same step', async () => {
+  it('a restore on PostgreSQL 18 also migrates an older schema', async () => {
     const service = await startService({ env: SETTINGS });
     const { query } = service.database;
     const later = await releaseWith(postgres18);
@@ -278,7 +278,7 @@ await describeWithPostgres(18, 'from PostgreSQL 17 to 18', (postgres18) => {
     });
   });
 
-  it('an external server of the newer one takes the same backup, also into an empty directory', async () => {
+  it('an external PostgreSQL 18 takes the same backup, and handles promotions once', async () => {
     const server = await startPostgres(18);
     const env = { DATA_DIR: await mkdtemp(join(home, 'data-')), DATABASE_URL: server.url };
     try {

@@ -77,7 +77,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
   const register = (other: string): Promise<unknown> =>
     database.query(`INSERT INTO blob_stores VALUES ('s3', $1)`, [other]);
 
-  /** All objects, as they were written last. */
+  /** All objects with the tags and times of their last writes. */
   async function objects(): Promise<[string, string][]> {
     const found: [string, string][] = [];
     const listed = bucket.client.listObjectsV2(bucket.name, '', true);
@@ -112,13 +112,13 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     }
   }
 
-  it('is refused without --adopt-store and names it, beforehand too, and changes nothing', async () => {
+  it('is refused without --adopt-store, also in a dry run, and names the option', async () => {
     await expectRefused(
       `The bucket ${bucket.name} belongs to another database; set S3_BUCKET to a bucket of its own, or restore with --adopt-store if that database is lost or no longer used.`,
     );
   });
 
-  it('takes the bucket over with --adopt-store: the blobs stay as they are, and each can be read', async () => {
+  it('takes the bucket over with --adopt-store: the blobs are unchanged and readable', async () => {
     const before = await objects();
     expect(await restore('--dry-run', '--adopt-store')).toMatchObject({
       dryRun: true,
@@ -132,7 +132,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRestored();
   });
 
-  it('takes it over from a bucket of its own that the database has had, but has no blobs in', async () => {
+  it('takes over the bucket when the database has another one without blobs', async () => {
     await register(randomUUID());
     await expectRefused('restore with --adopt-store');
     await restore('--adopt-store');
@@ -173,7 +173,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRefused('A service is running on this database; stop it first.', '--adopt-store');
   });
 
-  it('takes over no bucket beside the one where the database has blobs', async () => {
+  it('takes over no bucket while the database has blobs in another one', async () => {
     await register(randomUUID());
     await database.query(
       `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before)
@@ -183,12 +183,12 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRefused(/ is not the one with this database's blobs/, '--adopt-store');
   });
 
-  it('says when the id of the bucket is damaged', async () => {
+  it('reports a damaged id of the bucket', async () => {
     await bucket.put('store-id', Buffer.from('no id'));
     await expectRefused(/^The object store-id in the bucket \S+ is damaged; /, '--adopt-store');
   });
 
-  it('makes a new bucket with or without the option, and none in a dry run or without a backup', async () => {
+  it('creates a bucket with or without the option, and none in a dry run or without a backup', async () => {
     for (const options of [[], ['--adopt-store']]) {
       const fresh = new TestBucket(s3, s3.bucketName());
       const empty = await createDatabase();
@@ -205,7 +205,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     }
   });
 
-  it('onto disk is the same with the option: a new database adopts the directory as it is', async () => {
+  it('to disk is the same with the option: a new database adopts the directory', async () => {
     const dataDir = await mkdtemp(join(home, 'data-'));
     for (const options of [[], ['--adopt-store']]) {
       const empty = await createDatabase();

@@ -25,7 +25,7 @@ const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whateve
 const OLD = ['scheduled-2026-01-01T040000.000Z', 'scheduled-2026-01-02T040000.000Z'] as const;
 const NEW = expect.stringMatching(/^scheduled-\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z$/) as string;
 
-/** What is larger than a part, which then are uploaded one by one. */
+/** Larger than one part of a multipart upload. */
 const LARGE = 5 * 2 ** 20 + 1;
 const SIZES = [3000, 3000, LARGE];
 
@@ -79,7 +79,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     BACKUP_S3_SECRET_KEY: s3.secretKey,
   });
   const admin = (...args: string[]): Promise<Report> => adminReport(env, ...args);
-  /** What a run says, whether it has made a backup or not. */
+  /** The report or the error of a run. */
   const told = (): Promise<string> =>
     admin('backup', 'run').then(
       ({ text }) => text,
@@ -87,7 +87,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     );
   const placeOf = (name: string): string => `s3://${bucket}/of/notes/${name}`;
 
-  /** The objects of BACKUP_DIR, past the proxy. */
+  /** The objects of BACKUP_DIR, not through the proxy. */
   function objects(): S3Objects {
     const { accessKey, secretKey, region, endpoint } = s3;
     const settings = { isOwn: true, endpoint, accessKey, secretKey, region };
@@ -107,7 +107,7 @@ describeWithTestServers('scheduled backups in S3', () => {
         await objects().put(`${name}/${part}`, bytesOf('{}'));
   }
 
-  /** From the first request like that on, the store is away for good. */
+  /** Makes the store unreachable from the first matching request on. */
   function awayFrom(method: string, path: RegExp): void {
     PATIENCE.ms = 0;
     let isAway = false;
@@ -121,7 +121,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     PATIENCE.ms = patience;
   });
 
-  it('are streamed there, verified from there, listed, reported, and restored onto another machine', async () => {
+  it('are streamed, verified from the store, listed, reported, and restored on another machine', async () => {
     await service.app.get(BackupSchedule).runIfDue();
     expect(service.logged()).not.toContain('the scheduled backup failed');
     const listed = await admin('backup', 'list');
@@ -134,7 +134,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     expect((await readdir(service.dataDir)).filter((name) => name.startsWith('backup-trial'))).toEqual([]);
 
     const read = proxy.requests.filter(({ method, path }) => method === 'GET' && path.includes('/blobs/'));
-    expect(new Set(read.map(({ path }) => path)).size).toBe(3); // the trial has read the bytes that the store holds
+    expect(new Set(read.map(({ path }) => path)).size).toBe(3); // the trial has read the stored bytes
     const database = await createDatabase();
     const place = {
       ...env,
@@ -150,7 +150,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     await database.drop();
   });
 
-  it('are kept BACKUP_KEEP times; those by hand stay, and can be made and verified there', async () => {
+  it('are kept BACKUP_KEEP times; backups by hand stay, and can be verified there', async () => {
     await plant(...OLD, 'scheduled-2026-01-03T040000.000Z');
     const byHand = placeOf('by-hand');
     expect(await admin('backup', 'create', byHand)).toMatchObject({ damaged: [] });
@@ -164,7 +164,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     ]);
   });
 
-  it('that the store has not kept whole are not called verified, and remove no good one', async () => {
+  it('that the store has damaged stay unverified, and remove no verified one', async () => {
     await plant(...OLD);
     const create = Reflect.get(Backups.prototype, 'create');
     jest.spyOn(Backups.prototype, 'create').mockImplementation(async function (
@@ -195,7 +195,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     ['in the tables', 'PUT', /\/tables\/users/],
     ['in the blobs', 'PUT', /\/blobs\//],
     ['before the manifest', 'PUT', /\/manifest\.json$/],
-  ])('that end %s leave what was good, and nothing that looks whole', async (_, method, path) => {
+  ])('that end %s keep verified backups, and leave nothing that looks complete', async (_, method, path) => {
     await plant(...OLD);
     awayFrom(method, path);
     await expect(admin('backup', 'run')).rejects.toThrow(
@@ -209,7 +209,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     expect(await states()).toHaveLength(2);
   });
 
-  it('that end between the trial and its result are unverified, and the next one takes their place', async () => {
+  it('that end between the trial and its result are unverified, and the next one replaces them', async () => {
     await plant(...OLD);
     awayFrom('PUT', /\/verified$/);
     await expect(admin('backup', 'run')).rejects.toThrow('does not answer');
@@ -222,7 +222,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     ]);
   });
 
-  it('survive lost answers, refused requests and a store that is away for a moment', async () => {
+  it('survive lost responses, refused requests and short outages of the store', async () => {
     const faults = [
       { kind: 'cut after sending' },
       { kind: 'reset' },
@@ -243,7 +243,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     expect([...seen.values()].filter((times) => times > 1).length).toBeGreaterThan(5);
   });
 
-  it('are not removed because the store does not say what they are', async () => {
+  it('are not removed while the store does not return their manifests', async () => {
     await plant(...OLD);
     PATIENCE.ms = 0;
     proxy.set(({ path }) =>
@@ -269,7 +269,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     );
     await target().begin(new Date());
     await expect(parts.complete('manifest.json', '{}')).rejects.toThrow('has been removed meanwhile');
-    await first.publish(draft, stamp); // in vain: it has no manifest
+    await first.publish(draft, stamp); // has no effect without a manifest
     expect(await states()).toEqual([[name, 'partial']]);
     const { uploads } = await connection.call((client) =>
       client.listIncompleteUploadsQuery(bucket, '', '', '', ''),
@@ -304,12 +304,12 @@ describeWithTestServers('scheduled backups in S3', () => {
         tooSoon.catch(() => undefined);
         return { child, ended, release };
       } catch (error) {
-        await release(); // what comes after would wait for it
+        await release(); // else later tests would wait for it
         throw error;
       }
     }
 
-    it('is killed leave a partial one, which the next run removes', async () => {
+    it('is killed are partial, and the next run removes them', async () => {
       const { child, ended, release } = await halfWay();
       child.kill('SIGKILL');
       await ended;
@@ -323,7 +323,7 @@ describeWithTestServers('scheduled backups in S3', () => {
       expect(await states()).toEqual([[NEW, 'verified']]);
     });
 
-    it('loses its lock come to nothing, and the run that took the lock makes one', async () => {
+    it('loses its lock are not completed, and the run that took the lock makes one', async () => {
       const { ended, release } = await halfWay();
       await service.database.query(
         `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
@@ -338,7 +338,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     });
   });
 
-  it('whose removal ends half-way are partial', async () => {
+  it('whose removal is interrupted are partial', async () => {
     await plant(...OLD, 'scheduled-2026-01-03T040000.000Z');
     await objects().put(`${OLD[0]}/tables/users.copy.gz`, bytesOf('rows'));
     jest.spyOn(S3Objects.prototype, 'removeAll').mockRejectedValue(new Error('killed'));
@@ -349,7 +349,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     ]);
   });
 
-  it('for whose trial this machine has no room are kept unverified', async () => {
+  it('without disk space for their trial are kept unverified', async () => {
     const [earlier] = OLD;
     await plant(earlier);
     await objects().remove(`${earlier}/verified`);
@@ -367,7 +367,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     expect(await states()).toEqual([[NEW, 'unverified']]);
   });
 
-  it('of a store that refuses, or of a place that is none, fail with one sentence', async () => {
+  it('fail with one sentence for wrong keys, a missing bucket and a malformed place', async () => {
     const wrong = { ...env, BACKUP_S3_SECRET_KEY: 'not-the-key' };
     await expect(adminReport(wrong, 'backup', 'list')).rejects.toThrow('refuses this BACKUP_S3_SECRET_KEY');
     await expect(admin('backup', 'list')).rejects.toThrow(`has no bucket ${bucket}; check its name`);
@@ -388,7 +388,7 @@ describeWithTestServers('scheduled backups in S3', () => {
     );
   });
 
-  it('in the bucket of the blobs work with the keys of the blobs, and the doctor tells of it', async () => {
+  it('in the bucket of the blobs work with the keys of the blobs, and doctor reports it', async () => {
     const beside = await startService({
       env: { ...SETTINGS, ...s3.env(bucket), BACKUP_DIR: `s3://${bucket}/backups` },
     });

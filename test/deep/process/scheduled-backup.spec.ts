@@ -11,7 +11,11 @@ import { verifyBackup } from '../../../src/operations/admin/verify-backup.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { diskSpace } from '../../../src/platform/storage/index.js';
 import type { Report } from '../../../src/operations/admin/with-service.js';
-import { adminProgramFor, BackupSchedule, LOOK_AGAIN } from '../../../src/operations/backup/backup-schedule.js';
+import {
+  adminProgramFor,
+  BackupSchedule,
+  LOOK_AGAIN,
+} from '../../../src/operations/backup/backup-schedule.js';
 import { BlobFiles } from '../../../src/operations/backup/blob-files.js';
 import { DirectoryParts } from '../../../src/operations/backup/backup-directory.js';
 import { Backups, BackupTimes, onTrialDatabase } from '../../../src/operations/backup/index.js';
@@ -68,7 +72,7 @@ beforeEach(async () => {
   for (const name of await readdir(backups)) await rm(join(backups, name), { recursive: true });
 });
 
-/** What is in BACKUP_DIR beside its mark. */
+/** The entries of BACKUP_DIR except its mark. */
 const names = async (): Promise<string[]> =>
   (await readdir(backups)).filter((name) => name !== 'database-id');
 
@@ -76,14 +80,14 @@ const admin = (...args: string[]): Promise<Report> => adminReport(env, ...args);
 const runs = (): Promise<JobRun[]> => first.app.get(JobRuns).recent(100);
 const schedule = ({ app }: TestService): BackupSchedule => app.get(BackupSchedule);
 
-/** The row of a run that began so long ago. */
+/** Inserts the row of a run that began `agoMs` ago. */
 const wrote = (agoMs: number, isOver: boolean, error: string | null = null): Promise<unknown> =>
   first.database.query(
     `INSERT INTO job_runs (name, started_at, ended_at, error) VALUES ('backup', $1, $2, $3)`,
     [new Date(Date.now() - agoMs), isOver ? new Date(Date.now() - agoMs) : null, error],
   );
 
-/** Makes a scheduled backup while a blob that is in use has the hash of other bytes. @returns the blob's id */
+/** Makes a scheduled backup while a blob in use has the hash of other bytes. @returns the blob's id */
 async function runWithDamage(): Promise<string> {
   const [{ id, sha256 }] = (await first.database.query(
     `UPDATE blobs SET sha256 = reverse(sha256) WHERE id = (SELECT min(id::text)::uuid FROM blobs WHERE state = 'live')
@@ -97,7 +101,7 @@ async function runWithDamage(): Promise<string> {
   return id;
 }
 
-/** A backup of that time by its name, which only its name and its manifest tell from a real one. */
+/** Creates an empty directory with the name of a backup of that time. */
 const planted = (time: string): Promise<void> => mkdir(join(backups, `scheduled-${time}`));
 
 async function restored(backup: string): Promise<void> {
@@ -109,7 +113,7 @@ async function restored(backup: string): Promise<void> {
 }
 
 describe('a scheduled backup', () => {
-  it('is made once, however many instances wake up for it; it is verified, listed, reported and can be restored', async () => {
+  it('is made once by two instances, is verified, listed and reported, and can be restored', async () => {
     const before = await Exposition.of(first);
     expect(before.text).not.toMatch(/^cloud_sync_backup_last_verified_timestamp_seconds /m);
     await Promise.all([first, second, first, second].map((service) => schedule(service).runIfDue()));
@@ -140,7 +144,7 @@ describe('a scheduled backup', () => {
     expect(await runs()).toHaveLength(1);
   });
 
-  it('is kept BACKUP_KEEP times: the oldest go, and what the operator has put there stays', async () => {
+  it('is kept BACKUP_KEEP times: the oldest are removed, but no entries of the operator', async () => {
     for (const time of ['2026-01-01T040000.000Z', '2026-01-02T040000.000Z', '2926-01-01T040000.000Z'])
       await planted(time);
     await mkdir(join(backups, 'unverified-by me'));
@@ -155,7 +159,7 @@ describe('a scheduled backup', () => {
     ]);
   });
 
-  it('that fails its verification removes none that is good, and replaces the last such one', async () => {
+  it('that fails its verification removes no verified one, and replaces the last failed one', async () => {
     for (const time of ['2026-01-01T040000.000Z', '2026-01-02T040000.000Z', '2026-01-03T040000.000Z'])
       await planted(time);
     await mkdir(join(backups, 'unverified-2026-01-04T040000.000Z'));
@@ -176,7 +180,7 @@ describe('a scheduled backup', () => {
   });
 });
 
-describe('a backup of a service that has not swept in time, and whose counters are wrong', () => {
+describe('a backup of a service with unswept blobs and wrong counters', () => {
   const dying = randomUUID();
   const DRIFT = [
     'UPDATE workspaces SET document_bytes = document_bytes + $1',
@@ -204,7 +208,7 @@ describe('a backup of a service that has not swept in time, and whose counters a
   const verifyNewest = async (): Promise<Report> =>
     admin('backup', 'verify', join(backups, (await names()).sort().at(-1) ?? ''));
 
-  it('is whole: verified, with notes', async () => {
+  it('is verified as intact, with notes', async () => {
     await schedule(first).runIfDue();
     expect(await names()).toEqual([expect.stringMatching(/^scheduled-/)]);
     expect(await runs()).toEqual([expect.objectContaining({ error: null })]);
@@ -215,7 +219,7 @@ describe('a backup of a service that has not swept in time, and whose counters a
     expect(text).toContain('\nnote: blobs past their grace: 1 have been waiting for the sweeper too long.');
   });
 
-  it('is faulty when a blob is damaged, and says that first', async () => {
+  it('is faulty when a blob is damaged', async () => {
     const id = await runWithDamage();
     expect((await runs())[0]!.error).toMatch(
       new RegExp(
@@ -227,7 +231,7 @@ describe('a backup of a service that has not swept in time, and whose counters a
     expect([kindsOf(findings), kindsOf(noted)]).toEqual([['bytes missing or damaged'], NOTES]);
   });
 
-  it('is faulty when the doctor finds what this command does not know', async () => {
+  it('is faulty when the doctor reports an unknown fault', async () => {
     const unknown = {
       fault: 'something new',
       subject: 'it',
@@ -248,7 +252,7 @@ describe('a backup of a service that has not swept in time, and whose counters a
   });
 });
 
-describe('a scheduled backup that is killed', () => {
+describe('an interrupted scheduled backup', () => {
   /** Other statements of the services wait for a held table too. */
   const backupsWait = (count: number): Promise<void> =>
     first.database.eventually(
@@ -256,7 +260,7 @@ describe('a scheduled backup that is killed', () => {
          AND datname = current_database() HAVING count(*) = ${count}`,
     );
 
-  /** Holds the tables' transaction: the process waits for it, with its draft begun. */
+  /** Kills a backup that has begun its draft and waits for a held table. */
   async function killedHalfWay(): Promise<void> {
     const held = await holdTable(first.database, 'versions');
     const child = spawn(process.execPath, [ADMIN, 'backup', 'run'], { env: environment(env) });
@@ -267,7 +271,7 @@ describe('a scheduled backup that is killed', () => {
     await held.release();
   }
 
-  it('leaves nothing that looks whole, keeps the old ones, and is made again once', async () => {
+  it('leaves nothing that looks complete, keeps the old ones, and is repeated once', async () => {
     for (const time of ['2026-01-01T040000.000Z', '2026-01-02T040000.000Z']) await planted(time);
     await killedHalfWay();
     const [draft = '', ...rest] = (await names()).sort();
@@ -295,7 +299,7 @@ describe('a scheduled backup that is killed', () => {
     ]);
   });
 
-  it('by the loss of its lock ends without a backup, and the run that took the lock makes it', async () => {
+  it('that has lost its lock makes no backup, and the run that took the lock makes one', async () => {
     const held = await holdTable(first.database, 'versions');
     const child = spawn(process.execPath, [ADMIN, 'backup', 'run'], { env: environment(env) });
     const ended = once(child, 'exit');
@@ -315,7 +319,7 @@ describe('a scheduled backup that is killed', () => {
     expect(lost!.error).not.toBeNull();
   });
 
-  it('by the loss of its lock leaves nothing of a draft that another run has removed', async () => {
+  it('leaves nothing of a draft that another run has removed', async () => {
     const draft = join(backups, 'partial-2026-01-01T040000.000Z');
     await first.app.get(Backups).create(draft);
     await rm(join(draft, 'blobs'), { recursive: true }); // its list is still being read
@@ -323,7 +327,7 @@ describe('a scheduled backup that is killed', () => {
     expect(await readdir(draft)).not.toContain('blobs');
   });
 
-  it('by a shutdown lets the service end, and is made by the next one', async () => {
+  it('does not prevent a shutdown, and is due again afterwards', async () => {
     const third = await startService({ env: { ...SETTINGS, BACKUP_DIR: backups }, beside: first });
     const held = await holdTable(first.database, 'versions');
     const made = schedule(third).runIfDue();
@@ -337,10 +341,10 @@ describe('a scheduled backup that is killed', () => {
     expect(await second.app.get(BackupTimes).isDue()).toBe(true);
   });
 
-  it('while an old one is removed leaves that one under a name that is not a backup', async () => {
+  it('leaves an old backup whose removal failed under the name of a partial one', async () => {
     const old = '2026-01-01T040000.000Z';
     await planted(old);
-    await mkdir(join(backups, `scheduled-${old}`, 'manifest.json')); // the removal ends here, after the first step
+    await mkdir(join(backups, `scheduled-${old}`, 'manifest.json')); // the removal fails here, after one step
     await planted('2026-01-02T040000.000Z');
     await admin('backup', 'run');
     expect((await runs())[0]).toMatchObject({ error: null, counts: { removed: 0 } });
@@ -364,25 +368,25 @@ describe('a scheduled backup is due', () => {
     expect(await isDue()).toBe(true);
   });
 
-  it('not again because it has failed', async () => {
+  it('not again after a failure', async () => {
     await wrote(0, true, 'no space');
     expect(await isDue()).toBe(false);
   });
 
-  it('again when its process ended, but not when that has happened twice in a row', async () => {
+  it('again after its process was killed, but not after two in a row', async () => {
     await wrote(1, false);
     expect(await isDue()).toBe(true);
     await wrote(0, false);
     expect(await isDue()).toBe(false);
   });
 
-  it('by the right clock, although a wrong one has been a year ahead', async () => {
+  it('although an earlier run was recorded by a clock a year ahead', async () => {
     await wrote(-365 * DAY, true);
     expect(await isDue()).toBe(true);
     expect(await second.app.get(BackupTimes).lastVerified()).toBeUndefined();
   });
 
-  it('and late from the next scheduled time on, however often it fails', async () => {
+  it('and counts as overdue from the next scheduled time on, however often it fails', async () => {
     await wrote(10 * DAY, true);
     await wrote(3 * DAY, true);
     await wrote(2 * DAY, true, 'no space');
@@ -392,7 +396,7 @@ describe('a scheduled backup is due', () => {
     expect(overdue).toBeLessThanOrEqual(3 * DAY);
   });
 
-  it('and late after a hundred failures too: the last verified one is not forgotten', async () => {
+  it('and counts as overdue since the last verified one, even after 120 failures', async () => {
     await wrote(10 * DAY, true);
     for (let run = 120; run > 0; run--) await wrote(run * 60_000, true, 'no space');
     await expect(
@@ -404,7 +408,7 @@ describe('a scheduled backup is due', () => {
     expect(await times.overdueMs()).toBeGreaterThanOrEqual(9 * DAY);
   });
 
-  it('again after one by hand that has kept it from being made, and is looked for every half hour', async () => {
+  it('again after a run by hand that has prevented it, which is checked at intervals', async () => {
     const held = await holdTable(first.database, 'versions');
     const byHand = admin('backup', 'run');
     await first.database.eventually('SELECT FROM job_runs');
@@ -427,14 +431,14 @@ describe('a scheduled backup is due', () => {
     await killSwitch.look();
     await schedule(second).runIfDue();
     await killSwitch.set('off');
-    for (const { app } of [first, second]) await app.get(KillSwitch).look(); // the other one may have looked meanwhile
+    for (const { app } of [first, second]) await app.get(KillSwitch).look(); // the other one may look first
     expect(await runs()).toEqual([]);
     expect(second.logged()).toContain('the scheduled backup waits for the kill switch');
   });
 });
 
 describe('a directory that cannot be written', () => {
-  it('fails the run in one sentence, and the service goes on', async () => {
+  it('fails the run in one sentence, and the service keeps running', async () => {
     const file = join(home, 'a-file');
     await writeFile(file, '');
     for (const [path, code] of [
@@ -454,7 +458,7 @@ describe('a directory that cannot be written', () => {
   });
 
   const reason = whyNoDisk();
-  (reason ? it.skip : it)('because its disk is full leaves what was good, and nothing else', async () => {
+  (reason ? it.skip : it)('because its disk is full keeps only earlier backups', async () => {
     const disk = SmallDisk.mount(16);
     try {
       const full = { ...env, BACKUP_DIR: disk.path };
@@ -474,7 +478,7 @@ describe('a directory that cannot be written', () => {
     }
   });
 
-  it('because uploads need the last room of a disk that it shares with DATA_DIR is not written', async () => {
+  it('because it shares a disk with DATA_DIR that uploads need gets no backup', async () => {
     const { total } = await diskSpace(backups);
     const tight = { ...env, MIN_FREE_BYTES: String(total) };
     await expect(adminReport(tight, 'backup', 'run')).rejects.toThrow('too full for a backup');
@@ -482,7 +486,7 @@ describe('a directory that cannot be written', () => {
   });
 });
 
-it('the build has the program that makes it, bundled and not', () => {
+it('the build has the backup program, bundled and unbundled', () => {
   const from = (file: string): string => adminProgramFor(pathToFileURL(join(ROOT, file)).href);
   expect(from('dist/service/main.js')).toBe(join(ROOT, ADMIN)); // the parts of the bundle lie side by side
   expect(from('dist/src/operations/backup/backup-schedule.js')).toBe(
@@ -502,8 +506,8 @@ it('without BACKUP_DIR there is no schedule, and the commands say so', async () 
   await third.close();
 });
 
-describe('where there is no embedded PostgreSQL', () => {
-  it('the trial database has the encoding and the locale of the service’s own', async () => {
+describe('without the embedded PostgreSQL', () => {
+  it('the trial database has the encoding and the locale of the service’s database', async () => {
     const PLACE =
       'SELECT pg_encoding_to_char(encoding) AS encoding, datcollate, datctype FROM pg_database WHERE datname =';
     const [usual] = await first.database.query<{ datctype: string }>(`${PLACE} 'template0'`);
@@ -521,7 +525,7 @@ describe('where there is no embedded PostgreSQL', () => {
     await first.database.query(`DROP DATABASE ${name}`);
   });
 
-  it('the trial gets a database on the server of the service, without what a dead one has left', async () => {
+  it('the trial uses a database on the server of the service, and removes it after a failure', async () => {
     const database = first.app.get(Database);
     const listed = (): Promise<unknown[]> =>
       first.database.query(`SELECT datname FROM pg_database WHERE datname ~ '^verify_[0-9a-f]{16}$'`);
@@ -538,7 +542,7 @@ describe('where there is no embedded PostgreSQL', () => {
     expect(await listed()).toEqual(before);
   });
 
-  it('a role that may not create one is found by the doctor, and named by the backup', async () => {
+  it('a role without CREATEDB is reported by the doctor and by the backup', async () => {
     const database = await createDatabase({ isEmpty: true });
     const role = `limited_${database.name}`;
     await database.query(`CREATE ROLE ${role}`);

@@ -16,7 +16,7 @@ import { Load } from '../../kit/load.js';
 import { received, unfinishedUpload } from '../../kit/raw-http.js';
 import { type ServiceProcess, startProcess } from '../../kit/process.js';
 
-/** How often the process is replaced under load; SHUTDOWN_RUNS=50 for a thorough look. */
+/** How often the process is replaced under load; SHUTDOWN_RUNS=50 for a thorough run. */
 const RUNS = Number(process.env.SHUTDOWN_RUNS ?? 3);
 const CLIENTS = 8;
 const ENOUGH = 5 * CLIENTS;
@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
     900_000 + RUNS * 60_000,
   );
 
-  it('drops readiness first, when it is watched, then the sockets, then requests under way', async () => {
+  it('ends readiness first, if it is checked, then sockets, then requests under way', async () => {
     await start();
     const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
     await ready().expect(200);
@@ -89,7 +89,7 @@ describe('SIGTERM', () => {
     expect(await ended).toEqual(ENDED_WELL);
   });
 
-  it('waits no longer than announced for an upload that never ends, and exits 0', async () => {
+  it('waits a limited time for an upload that never ends, and exits with 0', async () => {
     await start();
     const socket = unfinishedUpload(service.url, workspace, 'bmV2ZXI');
     const answer = received(socket);
@@ -98,7 +98,7 @@ describe('SIGTERM', () => {
     expect(String(await answer)).toBe('');
   });
 
-  it('may be repeated, also as SIGINT, without cutting anything off', async () => {
+  it('may be repeated, also as SIGINT, without interrupting an upload', async () => {
     await start();
     const finish = await halfAnUpload(database, workspace, 'dHdpY2U');
     const ended = service.end('SIGTERM');

@@ -39,14 +39,14 @@ import {
 } from '../../kit/process.js';
 import { assetsOf } from '../../kit/visitor.js';
 
-/** This sentence and nothing else, and the exit code 1. */
+/** Only this sentence, and exit code 1. */
 const refusal = (sentence: string | RegExp): object => ({
   code: 1,
   stdout: '',
   stderr: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence),
 });
 
-/** Starts and ends the service in this process: one of its own takes a second. */
+/** Starts and ends the service in this process: a separate one takes a second. */
 async function startHere(env: ProcessEnv): Promise<void> {
   await (await startService({ env })).close();
 }
@@ -70,8 +70,8 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-describe('a start that cannot succeed says one sentence with the cure and exits 1', () => {
-  it('port taken', async () => {
+describe('a start is refused with one sentence and exit code 1 for', () => {
+  it('a port in use', async () => {
     const blocker = await listenAnywhere();
     const { port } = blocker.address() as { port: number };
     const { code, output } = await runProcess({
@@ -86,7 +86,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     blocker.close();
   });
 
-  it('bad variables, all at once', async () => {
+  it('malformed variables, all at once', async () => {
     expect(await refusedStart({ DATA_DIR: dataDir, PORT: 'http', SUBSCRIPTIONS: 'maybe' })).toEqual(
       refusal(/^Bad configuration: PORT .*; SUBSCRIPTIONS .*\.\n$/),
     );
@@ -161,7 +161,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     await newer.drop();
   });
 
-  it('an old Node', async () => {
+  it('an old Node.js', async () => {
     const script = await readFile(join(ROOT, 'scripts/start.mjs'), 'utf8');
     const pretend = `Object.defineProperty(process.versions, 'node', { value: '18.19.0' });\n${script}`;
     const old = join(dataDir, 'start.mjs');
@@ -189,7 +189,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     ['is below a file', (place: string) => writeFile(place, ''), 'data', 'is below one'],
     ['is a link to nowhere', (place: string) => symlink('/nowhere/at-all', place), '', ''],
     ['has a file as secrets', fileAsSecrets, '', 'secrets is a file or is below one'],
-  ])('beside an external PostgreSQL, a DATA_DIR that %s', async (_, make, below, sentence) => {
+  ])('with an external PostgreSQL, a DATA_DIR that %s', async (_, make, below, sentence) => {
     const place = join(dataDir, randomUUID());
     await make(place);
     await expect(startHere({ DATA_DIR: join(place, below) })).rejects.toThrow(`${sentence}; set DATA_DIR`);
@@ -199,7 +199,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
     ['a workspace', ''],
     ['a directory of a workspace', 'a0'],
     ['a blob', 'a0/00000000-0000-0000-0000-0000000000a0'],
-  ])('%s that this user cannot use, for another one has left it', async (_, below) => {
+  ])('%s that another user has left unusable', async (_, below) => {
     const blobs = await mkdtemp(join(dataDir, 'left-'));
     await chmod(dataDir, 0o755);
     await chmod(blobs, 0o777);
@@ -233,7 +233,7 @@ describe('a start that cannot succeed says one sentence with the cure and exits 
 });
 
 describe('a start that succeeds', () => {
-  it('says in at most 12 lines where it is, its curl answers 200, and SIGTERM lets an upload finish before it exits 0', async () => {
+  it('prints at most 12 lines, serves, and on SIGTERM exits with 0 after an upload', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url, LOG_LEVEL: 'info' });
     expect(service.output().trim().split('\n').length).toBeLessThanOrEqual(12);
     expect(service.output()).toContain(dataDir);
@@ -241,7 +241,7 @@ describe('a start that succeeds', () => {
     await endDuringUpload(service);
   });
 
-  it('takes .env with a byte order mark on its own database and ignores PG* variables, as does a command beside it', async () => {
+  it('reads .env with a byte order mark, and ignores PG* variables, as do admin commands', async () => {
     const pg = { PGSSLMODE: 'require', PGOPTIONS: '-c search_path=nowhere', PGSSLNEGOTIATION: 'direct' };
     const env = { DATA_DIR: await mkdtemp(join(dataDir, 'embedded-')), ...pg, PGREPLICATION: 'true' };
     await writeFile(join(env.DATA_DIR, '.env'), '\uFEFFSIGNUP_ENABLED=false\r\nAPP_NAME=first\r\n');
@@ -271,7 +271,7 @@ describe('a start that succeeds', () => {
     await service.end('SIGTERM');
   });
 
-  it('runs the sources from its bundle: names of classes in the API document, files of pages', async () => {
+  it('serves the API document, the README and the files of pages from its bundle', async () => {
     const service = await startProcess({ DATA_DIR: dataDir, DATABASE_URL: database.url });
     const { text } = await supertest(service.url).get('/openapi.json').expect(200);
     expect(JSON.parse(text)).toEqual(JSON.parse(documentText()));
@@ -285,7 +285,7 @@ describe('a start that succeeds', () => {
     await service.end('SIGTERM');
   });
 
-  it('keeps its secrets: a token survives a restart, and all of its files are private to the owner', async () => {
+  it('keeps its secrets: a token survives a restart, and all files are private to the owner', async () => {
     const own = await createDatabase();
     const env = { DATA_DIR: await mkdtemp(join(dataDir, 'own-')), DATABASE_URL: own.url };
     const before = await startService({ env });
@@ -309,7 +309,7 @@ describe('a start that succeeds', () => {
     await own.drop();
   });
 
-  (IS_ROOT ? it : it.skip)('as root makes all that it keeps for the owner of DATA_DIR', async () => {
+  (IS_ROOT ? it : it.skip)('as root creates all its files for the owner of DATA_DIR', async () => {
     const own = await createDatabase();
     const env = { DATA_DIR: await mkdtemp(join(dataDir, 'of-nobody-')), DATABASE_URL: own.url };
     await chown(env.DATA_DIR, 65534, 65534);
@@ -336,7 +336,7 @@ describe('a start that succeeds', () => {
   });
 });
 
-/** An upload is under way when SIGTERM comes. */
+/** Sends SIGTERM during an upload, which must succeed. */
 async function endDuringUpload(service: ServiceProcess): Promise<void> {
   const alice = await TestUser.logIn(service.url, 'alice');
   await alice.post('/api/v1/subscription/trial');
@@ -392,7 +392,7 @@ describe('npm run admin', () => {
     expect(JSON.parse(output)).toMatchObject({ email: 'granted@example.org', status: 'active', plan: 'pro' });
   });
 
-  it('exits 1 when it fails and 2 when it is called wrongly', async () => {
+  it('exits with 1 on failure and with 2 on wrong usage', async () => {
     const admin = (...args: string[]): Promise<Ended> =>
       adminEnded({ DATA_DIR: dataDir, DATABASE_URL: database.url }, ...args);
     expect((await admin('subscription', 'grant', 'nobody@example.org', '--status', 'active')).code).toBe(1);
@@ -410,7 +410,7 @@ async function listenAnywhere(): Promise<Server> {
 }
 
 describe('a changed AUTH_SECRET', () => {
-  it('stops the start with its cure, and the cure works', async () => {
+  it('stops the start with a remedy, which works', async () => {
     const own = await createDatabase();
     const env = { DATA_DIR: dataDir, DATABASE_URL: own.url };
     await startHere({ ...env, AUTH_SECRET: 'the first secret of thirty-two characters' });
@@ -451,7 +451,7 @@ describe('a database and its blob directory', () => {
   const idIn = (dir: string): Promise<string> => readFile(join(dir, 'blobs', 'store-id'), 'utf8');
   const registered = (): Promise<{ id: string }[]> => own.query('SELECT id FROM blob_stores');
 
-  it('belong together from the first start on; with another one neither service nor admin command starts', async () => {
+  it('belong together from the first start; with another one nothing starts', async () => {
     await here(first);
     const id = await idIn(first);
     expect(await registered()).toEqual([{ id }]);
@@ -472,7 +472,7 @@ describe('a database and its blob directory', () => {
     expect(await registered()).toEqual([{ id }]);
   });
 
-  it('are found apart also when the directory has an id of another database, or has lost its own', async () => {
+  it('are refused when the directory has the id of another database or has lost its own', async () => {
     const other = await createDatabase();
     await startHere({ DATA_DIR: second, DATABASE_URL: other.url });
     await here(first);
@@ -482,13 +482,13 @@ describe('a database and its blob directory', () => {
     await other.drop();
   });
 
-  it('instances that start at once on one directory agree', async () => {
+  it('are registered once when three instances start at once', async () => {
     await Promise.all([start(first), start(first), start(first)]);
     expect(await registered()).toEqual([{ id: await idIn(first) }]);
     expect((await readdir(join(first, 'blobs'))).sort()).toEqual(['store-id']);
   });
 
-  it('of two directories that start at once one wins', async () => {
+  it('are registered for one of two directories that start at once', async () => {
     const starts = await Promise.allSettled([start(first), start(second)]);
     expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await registered()).toHaveLength(1);

@@ -37,7 +37,7 @@ async function applied(): Promise<string[]> {
 }
 
 describe('a start on an empty database', () => {
-  it('migrates it once, however many instances start at once, and all of them come up', async () => {
+  it('migrates it once when two instances start at once, and both become ready', async () => {
     database = await createDatabase({ isEmpty: true });
     const instances = await Promise.all([startProcess(env()), startProcess(env())]);
     for (const { url } of instances)
@@ -50,7 +50,7 @@ describe('a start on an empty database', () => {
   });
 });
 
-describe('a start while instances of the version before serve', () => {
+describe('a start while instances of the previous version serve', () => {
   /** Uploads to the older one from before until after the newer one is ready; each must succeed. */
   async function upgradeUnderLoad(older: TestService, upgrade: () => Promise<TestService>): Promise<void> {
     const workspace = await (await older.user('alice')).workspace();
@@ -87,7 +87,7 @@ describe('a start while instances of the version before serve', () => {
     expect(await applied()).toEqual([...NAMES, ...PLANTED.map(({ name }) => name)]);
   });
 
-  it('loses no upload when that was the version before the baseline, whose migrations stay listed', async () => {
+  it('loses no upload from the version before the baseline, whose migrations stay listed', async () => {
     database = await createDatabase();
     const older = await startService({ env: env() }); // it sends the same statements
     await makeAsBeforeBaseline(database);
@@ -97,7 +97,7 @@ describe('a start while instances of the version before serve', () => {
 });
 
 describe('older code on a schema that a newer version has migrated', () => {
-  it('does not start: one sentence, exit code 1; nor does an admin command, and nothing changes', async () => {
+  it('starts neither service nor admin command: one sentence, exit code 1, nothing changes', async () => {
     database = await createDatabase();
     await migrateFurther();
     const create = ['user', 'create', 'new@example.org'];
@@ -106,7 +106,7 @@ describe('older code on a schema that a newer version has migrated', () => {
     expect(await database.query('SELECT FROM users')).toEqual([]);
   });
 
-  it('goes on where it runs already, so that instances are replaced one by one', async () => {
+  it('keeps running where it runs already, so that instances can be replaced one by one', async () => {
     database = await createDatabase();
     const older = await startService({ env: env() });
     const workspace = await (await older.user('alice')).workspace();

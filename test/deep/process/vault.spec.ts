@@ -29,10 +29,10 @@ import { startService, type TestService, type TestUser, TestWorkspace } from '..
 import { Random } from '../../kit/random.js';
 
 const COMMAND = join(import.meta.dirname, '..', '..', '..', 'dist', 'examples', 'vault', 'main.js');
-/** As many as somebody has: ROTATION_NOTES=500 npx jest vault */
+/** For a realistic number: ROTATION_NOTES=500 npx jest vault */
 const NOTES = Number(process.env['ROTATION_NOTES'] ?? 40);
 const KILLS = 10;
-const LONGEST_MS = 60 * 60_000; // as many notes as were asked for
+const LONGEST_MS = 60 * 60_000; // for any ROTATION_NOTES
 const PASSWORD = 'the password of the vault';
 const NEW_PASSWORD = 'another password of the vault';
 
@@ -99,7 +99,7 @@ const open = (user: TestUser, id: string, password: string): Promise<Unlocked> =
 const newVault = async (user: TestUser): Promise<string> =>
   (await client.Vault.create(session(user), 'notes', PASSWORD)).workspaceId;
 
-/** As clients set up vaults before there were key slots. */
+/** Sets up a vault as clients did before key slots. */
 async function oldVault(
   user: TestUser,
 ): Promise<{ workspace: TestWorkspace; masterKey: Buffer; salt: string }> {
@@ -126,7 +126,7 @@ describe('vault commands', () => {
     expect((await open(user, id, PASSWORD)).openedBy?.kind).toBe('password');
   });
 
-  it('change the password, twice in a row without harm', async () => {
+  it('change the password, even twice in a row', async () => {
     const user = await someone();
     const id = await newVault(user);
     const env = { VAULT_PASSWORD: PASSWORD, NEW_VAULT_PASSWORD: NEW_PASSWORD };
@@ -136,7 +136,7 @@ describe('vault commands', () => {
     expect((await open(user, id, NEW_PASSWORD)).listed).toHaveLength(1);
   });
 
-  it('make a recovery key that counts when it was typed correctly, and opens with the usual mistakes', async () => {
+  it('create a recovery key that counts once typed correctly, and opens despite typos', async () => {
     const user = await someone();
     const id = await newVault(user);
     const key = (out: string): string => out.trim();
@@ -162,7 +162,7 @@ describe('vault commands', () => {
     );
   });
 
-  it('never count a recovery key that was not confirmed', async () => {
+  it('store no recovery key that was not confirmed', async () => {
     const user = await someone();
     const id = await newVault(user);
     const { code, err } = await run(user, ['recovery', id], {
@@ -173,7 +173,7 @@ describe('vault commands', () => {
     expect((await open(user, id, PASSWORD)).listed.map(({ kind }) => kind)).toEqual(['password']);
   });
 
-  it('remove a slot that another one replaces, never the one that was used', async () => {
+  it('remove a slot, but never the one that was used', async () => {
     const user = await someone();
     const id = await newVault(user);
     const { openedBy } = await open(user, id, PASSWORD);
@@ -186,7 +186,7 @@ describe('vault commands', () => {
     await expect(open(user, id, PASSWORD)).rejects.toThrow(client.WrongSecret);
   });
 
-  it('say in one sentence what is wrong', async () => {
+  it('report a wrong password in one sentence', async () => {
     const user = await someone();
     const id = await newVault(user);
     const env = { VAULT_PASSWORD: 'a guess', NEW_VAULT_PASSWORD: NEW_PASSWORD };
@@ -196,8 +196,8 @@ describe('vault commands', () => {
   });
 });
 
-describe('a vault from before there were key slots', () => {
-  it('gets one slot when a client opens it, and an old client goes on deriving', async () => {
+describe('a vault from before key slots', () => {
+  it('gets one slot when a client opens it, and old clients still derive its key', async () => {
     const user = await someone();
     const { workspace, masterKey, salt } = await oldVault(user);
     const env = { VAULT_PASSWORD: PASSWORD };
@@ -267,7 +267,7 @@ describe('vault rotate', () => {
     await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
   });
 
-  /** What the service is asked, and what comes of it; requests are sent once. */
+  /** Replaces `fetch` of the client; requests are sent once. */
   type Fetch = NonNullable<client.HttpOptions['fetch']>;
 
   async function rotationOf(user: TestUser, oldId: string, asked: Fetch = fetch): Promise<string> {
@@ -287,7 +287,7 @@ describe('vault rotate', () => {
     return vault.workspaceId;
   }
 
-  /** Does something once, when the rotation begins to compare. */
+  /** Does `work` once, when the rotation begins to compare. */
   function whenComparing(oldId: string, work: () => Promise<unknown>): Fetch {
     let isDone = false;
     return async (url, init) => {
@@ -299,7 +299,7 @@ describe('vault rotate', () => {
     };
   }
 
-  it('copies what is written while it compares', async () => {
+  it('copies changes that are written while it compares', async () => {
     const user = await someone();
     const oldId = await newVault(user);
     const world = await World.fill(user, oldId, 2);
@@ -310,7 +310,7 @@ describe('vault rotate', () => {
     await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
   });
 
-  it('ends the same when each attempt loses the answer of its last request', async () => {
+  it('completes although each attempt loses the response to its last request', async () => {
     const user = await someone();
     const oldId = await newVault(user);
     const world = await World.fill(user, oldId, 2);
@@ -370,7 +370,7 @@ describe('vault rotate', () => {
     await world.expectIn(new TestWorkspace(user, other), deriveVaultKeys(fresh.masterKey));
   });
 
-  it('begins again when the new workspace was deleted', async () => {
+  it('starts over when the new workspace was deleted', async () => {
     const user = await someone();
     const oldId = await newVault(user);
     const world = await World.fill(user, oldId, 2);
@@ -405,7 +405,7 @@ describe('vault rotate', () => {
     expect(sent.at(-1)).toBe('GET key-slots');
   });
 
-  it('goes on with what was written since, and stops at what it cannot read', async () => {
+  it('stops at content that it cannot read, and continues with later changes', async () => {
     const user = await someone();
     const oldId = await newVault(user);
     const keys = deriveVaultKeys((await open(user, oldId, PASSWORD)).masterKey);
@@ -434,7 +434,7 @@ describe('a device', () => {
     return new FolderDevice(name, home, await openVault(service.url, account));
   }
 
-  it('goes on writing while another one changes the password, and keeps its files when the workspace is deleted', async () => {
+  it('syncs during a password change, and keeps its files when the workspace is deleted', async () => {
     const file = join(home, 'account.json');
     const account = await setUpAccount(service.url, file, 'notes');
     const [laptop, phone] = [await device('laptop', account), await device('phone', account)];
@@ -464,7 +464,7 @@ describe('a device', () => {
     expect([kept.size, kept.get('a.md')]).toEqual([6, 'before']);
   });
 
-  it('makes another vault when a crash left one that nothing opens', async () => {
+  it('creates another vault when a crash left one that nothing opens', async () => {
     await mkdir(join(home, 'crashed'));
     const file = join(home, 'crashed', 'account.json');
     const account = await setUpAccount(service.url, file, 'notes');
@@ -493,7 +493,7 @@ describe('a device', () => {
   });
 });
 
-/** A vault with history, and what is in it. */
+/** A vault with history, and its expected content. */
 class World {
   private readonly histories = new Map<string, string[]>();
   private readonly alive = new Map<string, string>();
@@ -521,7 +521,7 @@ class World {
     return world;
   }
 
-  /** Until the new workspace has this part of the changes, or the child has ended. */
+  /** Waits until the new workspace has this part of the changes, or the child has ended. */
   hasChanges(part: number, child: ChildProcess): Promise<void> {
     return this.until('head_cursor::int', Math.ceil(this.changes * part), child);
   }

@@ -13,9 +13,9 @@ import { compiled, environment, type ServiceProcess, startProcess } from '../../
 
 const WATCHDOG = join(ROOT, 'ops/watchdog.mjs');
 const HEALTHCHECK = join(ROOT, 'ops/healthcheck.mjs');
-/** It gives an answer as long as the interval, and a slow machine takes its time for one. */
+/** A response may take one interval, which can be too short on a slow machine. */
 const QUICK = { WATCHDOG_INTERVAL_S: '1', WATCHDOG_FAILURES: '3' };
-/** For a service at work. */
+/** For the real service. */
 const PATIENT = { WATCHDOG_INTERVAL_S: '1', WATCHDOG_FAILURES: '10' };
 const underWatch = [process.execPath, WATCHDOG, ...compiled()];
 
@@ -50,7 +50,7 @@ describeOnLinux('the service under its watchdog', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  it('is killed when it stops responding, and then has everything that it acknowledged', async () => {
+  it('is killed when it stops responding, and keeps all acknowledged writes', async () => {
     running = await startProcess(env, underWatch);
     const alice = await TestUser.logIn(running.url, 'alice');
     await alice.post('/api/v1/subscription/trial').expect(200);
@@ -70,7 +70,7 @@ describeOnLinux('the service under its watchdog', () => {
     expect((await workspace.get('large').expect(200)).body).toHaveLength(1 << 20);
   });
 
-  it('drains on SIGTERM as without it', async () => {
+  it('drains on SIGTERM as without a watchdog', async () => {
     const service = running!;
     running = undefined;
     const watched = watchedBy(service.child);
@@ -89,7 +89,7 @@ describeOnLinux('the service under its watchdog', () => {
 describe('ops/watchdog.mjs', () => {
   const idle = [process.execPath, '-e', 'setInterval(() => {}, 1_000)'];
 
-  it('waits for the first answer however long it takes, and counts only failures in a row', async () => {
+  it('waits for the first success without limit, and counts only consecutive failures', async () => {
     const statuses = [...Array<number>(4).fill(503), 200, 503, 503, 200, 503, 503, 503];
     const { server, port, asked } = await answering((ask) => statuses[ask] ?? 200);
     const env = { ...QUICK, PATH: process.env.PATH, PORT: String(port), HOST: '0.0.0.0' };
@@ -99,7 +99,7 @@ describe('ops/watchdog.mjs', () => {
     server.close();
   });
 
-  it('ends as the command that it runs, also by a signal', async () => {
+  it('exits like its command, also after a signal', async () => {
     const run = async (...args: string[]): Promise<unknown[]> =>
       once(spawn(process.execPath, [WATCHDOG, ...args], { stdio: 'ignore' }), 'exit');
     expect(await run(process.execPath, '-e', 'process.exit(7)')).toEqual([7, null]);
@@ -108,7 +108,7 @@ describe('ops/watchdog.mjs', () => {
     expect(await run()).toEqual([2, null]);
   });
 
-  it('kills nothing that has been asked to end', async () => {
+  it('does not kill a command that was asked to end', async () => {
     let isAlive = true;
     const { server, port, asked } = await answering(() => (isAlive ? 200 : 503));
     const drain = `
@@ -133,7 +133,7 @@ describe('ops/healthcheck.mjs', () => {
     return once(spawn(process.execPath, [HEALTHCHECK], { env, stdio: 'ignore' }), 'exit');
   };
 
-  it('takes an instance that has all the connections that it may have for alive, and one that hangs or is gone for dead', async () => {
+  it('succeeds at the connection limit of the instance, and fails when it hangs or is gone', async () => {
     const { server, port } = await answering(() => 200);
     server.maxConnections = 1;
     await once(createConnection(port), 'connect');
@@ -154,7 +154,7 @@ describe('ops/healthcheck.mjs', () => {
   });
 });
 
-/** A server that stands for the service. */
+/** A server in place of the service. */
 async function answering(
   status: (ask: number) => number,
 ): Promise<{ server: Server; port: number; asked: () => number }> {

@@ -9,24 +9,24 @@ export interface Change {
   readonly contentHash: string;
 }
 
-/** What a workspace has to show. */
+/** What a workspace contains, as the service answers. */
 export interface Sight {
   /** By path, oldest first. */
   readonly changes: ReadonlyMap<string, readonly Change[]>;
-  /** Their labels. */
+  /** By label. */
   readonly checkpoints: ReadonlySet<string>;
-  /** Their tokens. */
+  /** By token. */
   readonly assets: ReadonlySet<string>;
 }
 
-/** What the clients of one workspace know to be so, because they were told. */
+/** What was acknowledged to the clients of one workspace. */
 export class WorkspaceHistory {
   readonly changes = new Map<string, Change[]>();
   readonly checkpoints = new Map<string, string>();
   readonly assets = new Map<string, Buffer>();
-  /** Paths, labels and tokens of whose last operation nothing was heard. */
+  /** Paths, labels and tokens whose last operation got no answer. */
   readonly unsure = new Set<string>();
-  /** Since when the bytes have been looked at. */
+  /** Keys whose bytes were not checked since they were written. */
   private readonly unread = new Set<string>();
 
   constructor(readonly id: string) {}
@@ -57,7 +57,7 @@ export class WorkspaceHistory {
     return { changes, checkpoints: new Set(labels), assets: new Set(tokens) };
   }
 
-  /** All that was acknowledged is there as it was acknowledged, and nothing else is, but for what is unsure. */
+  /** Expects everything acknowledged as it was, and nothing else, except for what is unsure. */
   expectIn(sight: Sight): void {
     const known = <T>(entries: Iterable<readonly [string, T]>): [string, T][] =>
       [...entries]
@@ -104,7 +104,7 @@ export class WorkspaceHistory {
   }
 }
 
-/** What one account knows of its tokens: name → id, and whether it has been revoked. */
+/** What was acknowledged about the tokens of an account: name → id, and whether it is revoked. */
 export class TokenHistory {
   readonly tokens = new Map<string, { readonly id: string; readonly isRevoked: boolean }>();
   readonly unsure = new Set<string>();
@@ -123,7 +123,7 @@ export class TokenHistory {
   }
 }
 
-/** Some at a time. */
+/** Runs the work for eight items at a time. */
 export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items];
   const worker = async (): Promise<void> => {
@@ -132,7 +132,7 @@ export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise
   await Promise.all(Array.from({ length: 8 }, worker));
 }
 
-/** Bytes that a seed stands for. */
+/** The bytes for a seed. */
 export function bytesOf(seed: string, size: number): Buffer {
   const block = createHash('sha512').update(seed).digest();
   return Buffer.alloc(size, block);

@@ -4,7 +4,7 @@ import { sha256, type TestUser } from '../index.js';
 import type { Act } from './act.js';
 import type { Change, Sight, WorkspaceHistory } from './history.js';
 
-/** Changes to one workspace's log that are made together or not at all. */
+/** Changes to the log of one workspace that are made together or not at all. */
 function write(
   history: WorkspaceHistory,
   kind: string,
@@ -39,7 +39,7 @@ export function upload(history: WorkspaceHistory, path: string, content: Buffer)
   return write(history, 'upload', new Map([[path, change]]), (user) => history.as(user).put(path, content));
 }
 
-/** Of items in order, of which as many as were committed are there, each wholly, and none that comes after them. */
+/** A batch: its items are committed in order, each completely, so a prefix of them may be there. */
 export function batch(history: WorkspaceHistory, contents: ReadonlyMap<string, Buffer>): Act {
   const items = [...contents];
   const changes = new Map(
@@ -77,7 +77,7 @@ export function batch(history: WorkspaceHistory, contents: ReadonlyMap<string, B
   };
 }
 
-/** Whether a path has this change beyond those that are known, or none. */
+/** Whether a path has this change after the acknowledged ones; it must have nothing else. */
 function landed(history: WorkspaceHistory, path: string, change: Change, sight: Sight): boolean {
   const before = history.changes.get(path) ?? [];
   const now = sight.changes.get(path) ?? [];
@@ -86,7 +86,7 @@ function landed(history: WorkspaceHistory, path: string, change: Change, sight: 
   return now.length > before.length;
 }
 
-/** Of paths that are live, whose last hashes are known. */
+/** @param paths live paths, whose last hashes are known */
 export function push(history: WorkspaceHistory, paths: readonly string[]): Act {
   const changes = new Map(paths.map((path) => [path, deletionOf(history, path)]));
   return write(history, 'push', changes, (user) => history.as(user).push(0, [...paths]));
@@ -97,7 +97,7 @@ export function deletion(history: WorkspaceHistory, path: string): Act {
   return write(history, 'deletion', changes, (user) => history.as(user).delete(path), { again: [404] });
 }
 
-/** Sent again, it would make one more version; so a client looks first. */
+/** A repeated restore would make another version, so a client checks first. */
 export function restore(
   history: WorkspaceHistory,
   path: string,

@@ -7,12 +7,12 @@ import type { Postmaster } from '../../../src/platform/database/embedded/previou
 import { endRun, startRun } from '../../../src/platform/database/embedded/run.js';
 import { prepareServer, type Server } from '../../../src/platform/database/embedded/server.js';
 
-/** Where writes wait for a disk, so that a kill meets them as they do. */
+/** On a real disk, so that a kill meets writes that wait for it. */
 export const DISK = process.env.TEST_DISK ?? tmpdir();
 
 const PATIENCE = new AbortController().signal;
 
-/** A PostgreSQL of one's own that waits for its disk as the service's own does, to be killed. Nobody restarts it but `start`. */
+/** A PostgreSQL that waits for its disk like the embedded one, and can be killed. Only `start` starts it. */
 export class OwnPostgres {
   private postmaster: Postmaster | undefined;
   private client: pg.Client | undefined;
@@ -30,21 +30,21 @@ export class OwnPostgres {
     return postgres;
   }
 
-  /** For DATABASE_URL. */
+  /** Value for DATABASE_URL. */
   get url(): string {
     const { user, password, host, port, database } = this.server.target;
     return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
   }
 
-  /** Resolves when it takes connections, recovered from its crash. */
+  /** Resolves when it accepts connections, recovered from a crash. */
   async start(): Promise<void> {
     this.postmaster = await startRun(this.server, PATIENCE);
   }
 
-  /** The server and all its children, at once. */
+  /** Kills the server and all its children at once. */
   async kill(): Promise<void> {
     const { postmaster } = this;
-    // A child that it forks after its children were counted could wait for ever for what a killed one held, and hold the cluster.
+    // Stopped first: a child forked after the listing could wait for ever and keep the cluster in use.
     process.kill(await this.postmasterId(), 'SIGSTOP');
     await this.signal('SIGKILL');
     await postmaster?.exit;
@@ -80,7 +80,7 @@ export class OwnPostgres {
     await rm(this.dataDir, { recursive: true, force: true });
   }
 
-  /** The postmaster first: it could not put things right any more when its children go. */
+  /** The postmaster first: it must not react to the end of its children. */
   private async processes(): Promise<number[]> {
     const postmaster = await this.postmasterId();
     const children: number[] = [];

@@ -11,7 +11,7 @@ export class Report {
   private readonly crashes = new Map<string, number>();
   private readonly acts = new Map<string, number>();
 
-  /** @param figures how many of the unheard acts had happened, how long the service took to be ready again, and the round */
+  /** @param figures lost acts that had happened, time until the service was ready, and that of the round */
   add(crash: string, tally: Tally, figures: { happened: number; readyMs: number; ms: number }): void {
     this.acknowledged += tally.acknowledged;
     this.unheard += tally.unheard.length;

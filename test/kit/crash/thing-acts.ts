@@ -4,7 +4,7 @@ import type { TestUser } from '../index.js';
 import type { Act } from './act.js';
 import type { Sight, TokenHistory, WorkspaceHistory } from './history.js';
 
-/** A thing that is made or removed as a whole. */
+/** An object that is created or removed as a whole. */
 interface Thing {
   readonly kind: string;
   readonly history?: WorkspaceHistory;
@@ -15,9 +15,9 @@ interface Thing {
   readonly isRepeatable?: boolean;
   send(user: TestUser): supertest.Test;
   done(answer: supertest.Response): void;
-  /** Whether what was wanted is so. */
+  /** Whether the operation has had its effect. */
   hasHappened(user: TestUser, sight: Sight): Promise<boolean>;
-  /** Learns of what had happened unheard. */
+  /** Records the effect of an operation that got no answer. */
   adopt(user: TestUser): Promise<void> | void;
 }
 
@@ -111,7 +111,7 @@ export function assetDeletion(history: WorkspaceHistory, token: string): Act {
   });
 }
 
-/** Of a token whose answer was lost nobody has the text; sent again, there would be two of the name. */
+/** A token whose answer was lost is of no use; a retry would create another one of the same name. */
 export function minting(tokens: TokenHistory, name: string): Act {
   const remember = (id: string): void => void tokens.tokens.set(name, { id, isRevoked: false });
   return act({

@@ -12,10 +12,10 @@ import { type Tally, Writer } from './writer.js';
 
 const WORKSPACES = 3;
 const WRITERS_EACH = 4;
-/** Then they are left as they are, and others written to: looking at all of one takes longer each time. */
+/** After these rounds writers move to new workspaces, because checking one takes longer each time. */
 const ROUNDS_OF_A_WORKSPACE = 5;
 
-/** A service, its PostgreSQL, and clients that know what they were told. */
+/** A service, its PostgreSQL, and clients that remember what was acknowledged. */
 export class World {
   readonly histories: WorkspaceHistory[] = [];
   readonly tokens = new TokenHistory();
@@ -48,14 +48,14 @@ export class World {
     this.service = await startProcess({ DATA_DIR: this.dataDir, DATABASE_URL: this.postgres.url });
   }
 
-  /** Resolves when the service says that it can do its work. @returns in ms */
+  /** Resolves when the service is ready. @returns the time that it took, in ms */
   async ready(): Promise<number> {
     const since = performance.now();
     while ((await supertest(this.service.url).get('/health/ready')).status !== 200) await pause(20);
     return performance.now() - since;
   }
 
-  /** Clients at work until `fault` has done its own. */
+  /** Lets clients work until `fault` has finished. */
   async storm(fault: (tally: Readonly<Tally>) => Promise<void>): Promise<Tally> {
     if (this.rounds++ % ROUNDS_OF_A_WORKSPACE === 0) await this.moveOn();
     const tally: Tally = { acknowledged: 0, acknowledgedKinds: new Map(), unheard: [], wrong: [] };
@@ -70,7 +70,7 @@ export class World {
   }
 
   /**
-   * Holds what is there against what the clients know, before and after they have sent again what they heard nothing of.
+   * Compares the service with what the clients know, before and after they repeat what got no answer.
    * @returns how many of those had happened
    */
   async settle(tally: Tally): Promise<number> {
@@ -94,21 +94,21 @@ export class World {
     return happened;
   }
 
-  /** All that was ever acknowledged. */
+  /** Expects all that was ever acknowledged. */
   async expectAll(): Promise<void> {
     for (const history of this.histories) history.expectIn(await history.look(this.alice));
     await this.tokens.expectIn(this.alice);
     await this.expectUsage();
   }
 
-  /** Bytes on disk without a row would never be found again; rows that wait for the sweeper are in order. */
+  /** Expects a row for all bytes on disk: without one they would never be removed. */
   async expectNothingUnnamed(): Promise<void> {
     const rows = await this.postgres.query<{ id: string }>(`SELECT id FROM blobs WHERE location = 'disk'`);
     const named = new Set(rows.map(({ id }) => id));
     const root = join(this.dataDir, 'blobs');
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     const files = entries
-      .filter((entry) => entry.isFile() && entry.parentPath !== root) // there the store's own id
+      .filter((entry) => entry.isFile() && entry.parentPath !== root) // the root has the id of the store
       .map(({ name }) => name.replace(/\.tmp$/, ''));
     expect(files.filter((name) => !named.has(name))).toEqual([]);
   }
@@ -137,7 +137,7 @@ export class World {
     }
   }
 
-  /** What a killed service had sent is still being done by the database. */
+  /** The database may still execute what a killed service has sent. */
   private async quiet(): Promise<void> {
     const busy = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
       AND state <> 'idle' AND pid <> pg_backend_pid()`;

@@ -6,25 +6,25 @@ import * as log from './log-acts.js';
 import * as things from './thing-acts.js';
 
 const SMALL = 300;
-/** Beyond what is kept in rows. */
+/** Larger than what is kept in rows. */
 const LARGE = 80_000;
 
-/** Of a batch: one group, or more than one. */
+/** Items of a batch: one group, or more. */
 const BATCH_ITEMS = [4, 100];
 
-/** Not now, or not heard in time, as after a pause of the whole process: nobody has promised anything. */
+/** The service is busy or did not get the request in time: nothing was acknowledged. */
 const EXCUSED = [503, 408];
 
-/** What has become of the acts of a storm. */
+/** The outcomes of the acts of a storm. */
 export interface Tally {
   acknowledged: number;
   readonly acknowledgedKinds: Map<string, number>;
   readonly unheard: Act[];
-  /** Answers that no fault excuses. */
+  /** Answers that no fault explains. */
   readonly wrong: { kind: string; status: number; body: unknown }[];
 }
 
-/** A client that does one thing after the other, on paths and names of its own, until it is told to stop or hears nothing more. */
+/** A client with its own paths and names, which acts until it is stopped or gets no answer. */
 export class Writer {
   private readonly random: Random;
   private readonly paths: string[] = [];
@@ -44,7 +44,7 @@ export class Writer {
 
   async write(user: TestUser, tally: Tally, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
-      const act = await this.next(user).catch(() => undefined); // it may have had to ask first
+      const act = await this.next(user).catch(() => undefined); // this may send a request
       if (!act) return;
       const answer = await act.send(user).catch(() => undefined);
       if (answer && act.expected.includes(answer.status)) {

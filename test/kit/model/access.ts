@@ -2,7 +2,7 @@ import type { Caller, Kind, Moment, Operation } from './operations.js';
 import { living, type Scope, type State, type Token } from './state.js';
 
 interface Need {
-  /** One of these opens the route; `full` always does. Null: no token does, it takes a session. */
+  /** Any of these admits a token, and `full` always does. Null: no token is admitted, only a session. */
   readonly scopes: readonly Scope[] | null;
   readonly subscription?: boolean;
   /** A token that is bound to a workspace is refused. */
@@ -57,7 +57,7 @@ const NEEDS: Readonly<Record<Exclude<Kind, 'night' | 'subscribe'>, Need>> = {
 
 const NOTE_USE_EVERY = 60_000;
 
-/** The status with which the guards refuse, in their order; undefined lets in. That a token was used is noted in any case. */
+/** The status of the guards' refusal; undefined when they admit. Records the use of a token in any case. */
 export function refusalOf(state: State, operation: Operation, moment: Moment): number | undefined {
   if (operation.kind === 'night' || operation.kind === 'subscribe') return undefined;
   const { by, kind } = operation;
@@ -75,7 +75,7 @@ export function refusalOf(state: State, operation: Operation, moment: Moment): n
   return isTheirs && isInReach ? undefined : 404;
 }
 
-/** The token of the caller, if it is good. */
+/** The token of the caller, if it is valid. */
 export function tokenOf({ tokens }: State, by: Caller, { now }: Moment): Token | undefined {
   const token = tokens.find(({ name }) => name === by);
   const isGood = token && token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
@@ -85,7 +85,7 @@ export function tokenOf({ tokens }: State, by: Caller, { now }: Moment): Token |
 const isGranted = ({ scopes }: Token, wanted: readonly Scope[]): boolean =>
   scopes.includes('full') || wanted.some((scope) => scopes.includes(scope));
 
-/** At most once a minute. */
+/** Records the use of a token, at most once a minute. */
 function noteUse(token: Token, { now }: Moment): void {
   if (token.lastUsedAt === null || token.lastUsedAt <= now - NOTE_USE_EVERY) token.lastUsedAt = now;
 }

@@ -12,10 +12,10 @@ import { answerTo, type Asked, learnFrom, requestOf, tellsVersions, versionsIn }
 /** A service JWT lives for 15 minutes. */
 const LOG_IN_EVERY = 10 * 60_000;
 
-/** A well-formed token that was never given out. */
+/** A well-formed token that was never issued. */
 const FORGED = `pat_${'x'.repeat(43)}`;
 
-/** Two instances of the service, and what asks them. */
+/** Two instances of the service, and the client that sends them requests. */
 export interface Lane {
   readonly services: readonly [TestService, TestService];
   readonly client: HttpClient;
@@ -26,7 +26,7 @@ interface Session {
   readonly since: number;
 }
 
-/** An account of the service, with the eyes of the model: operations go in, answers come out in the model's words. */
+/** An account of the service: takes operations of the model, and answers in the names of the model. */
 export class AccountUnderTest {
   readonly names = new Names();
   private readonly followers = new Map<string, Follower>();
@@ -45,7 +45,7 @@ export class AccountUnderTest {
     return account;
   }
 
-  /** What a device of the owner's knows of a workspace. */
+  /** What a device of the owner knows of a workspace. */
   follower(workspace: string, device: string): Follower {
     const key = `${workspace} ${device}`;
     const known = this.followers.get(key) ?? new Follower();
@@ -54,8 +54,8 @@ export class AccountUnderTest {
   }
 
   /**
-   * Sends operations at once. Answers are put in the model's words when all of them are there: one may tell of what another,
-   * still on its way, has made.
+   * Sends operations at once. Answers are translated when all have arrived, because one may name what
+   * another, still in flight, has created.
    */
   async perform(operations: readonly Operation[]): Promise<Answer[]> {
     const tellers = await Promise.all(operations.map((operation) => this.send(operation)));
@@ -64,7 +64,7 @@ export class AccountUnderTest {
     return answers;
   }
 
-  /** Resolves when the operation is done; what it resolves to tells the answer. */
+  /** Resolves when the operation is done, with a function that translates the answer. */
   private async send(operation: Operation): Promise<() => Answer | Promise<Answer>> {
     switch (operation.kind) {
       case 'night':
@@ -80,12 +80,12 @@ export class AccountUnderTest {
     }
   }
 
-  /** Waits for what the service does after its answers. */
+  /** Waits for work that the service does after its answers. */
   async settle(): Promise<void> {
     for (const { app } of this.lane.services) await app.get(WorkspacePurge).idle();
   }
 
-  /** Deletes the account, with all that it has. */
+  /** Deletes the account with all its data. */
   async leave(): Promise<void> {
     const [{ url }] = this.lane.services;
     const authorization = await this.bearer('owner');
@@ -94,14 +94,14 @@ export class AccountUnderTest {
     const { status } = await this.lane.client.send(url, request);
     expect(status).toBe(200);
     await this.settle();
-    // What an upload under way held back goes when the purge looks again, which it does once a minute.
+    // What an upload in flight held back is removed when the purge runs again, once a minute.
     await this.lane.services[0].app.get(WorkspacePurge).finish();
   }
 
   private async ask(operation: Asked): Promise<() => Promise<Answer>> {
     const { services, client } = this.lane;
     const { url, clock } = services[operation.at];
-    // Before the request: what it tells of may have gone by the time that it has been answered.
+    // Before the request: the versions that it names may be gone when it is answered.
     if (tellsVersions(operation.kind) || !this.names.areKnown(versionsIn(operation)))
       await this.learnVersions();
     const request = requestOf(operation, this.names, clock.now().getTime());
@@ -125,7 +125,7 @@ export class AccountUnderTest {
     return words;
   }
 
-  /** Uploads do not say which ids their versions have, and projections speak of nothing else: they are looked up. */
+  /** Uploads do not return ids of versions, but projections name versions by id, so these are looked up. */
   private async learnVersions(): Promise<void> {
     const rows = await this.lane.services[0].database.query<{
       id: string;

@@ -11,7 +11,7 @@ export const createWorkspace: Rule<'create workspace'> = (state, { name }, { now
   return answered({ id: name, userId: 'owner', name, createdAt, updatedAt }, 201);
 };
 
-/** Oldest first; to a token that is bound to one, that one alone. */
+/** Oldest first. A token that is bound to a workspace gets that one alone. */
 export const listWorkspaces: Rule<'list workspaces'> = (state, { by }, moment) => {
   const bound = tokenOf(state, by, moment)?.workspace ?? null;
   const mine = by === 'stranger' ? [] : living(state);
@@ -19,13 +19,13 @@ export const listWorkspaces: Rule<'list workspaces'> = (state, { by }, moment) =
   return answered({ workspaces: seen.toSorted((a, b) => a.born - b.born).map(toldWorkspace) });
 };
 
-/** Nobody finds it from here on; what is in it goes a moment later: see `purge`. */
+/** The workspace disappears at once; its content is removed a moment later: see `purge`. */
 export const deleteWorkspace: Rule<'delete workspace'> = (state, { workspace }) => {
   workspaceIn(state, workspace).isDeleted = true;
   return OK;
 };
 
-/** Deleted workspaces go with their assets, which frees the quota, and with the tokens that are bound to them. */
+/** Removes deleted workspaces with their assets, which frees the quota, and the tokens bound to them. */
 export function purge(state: State): State {
   const workspaces = living(state);
   const names = workspaces.map(({ name }) => name);
@@ -46,7 +46,7 @@ export const mint: Rule<'mint'> = (state, { by, name, scopes, workspace, lifetim
   return answered({ ...toldToken(token), token: `raw ${name}` }, 201);
 };
 
-/** Again: no change. */
+/** A second revocation changes nothing. */
 export const revoke: Rule<'revoke'> = (state, operation, { now }) => {
   const token = state.tokens.find(({ name }) => name === operation.token);
   if (!token || operation.by !== 'owner') return refused(404);
@@ -54,7 +54,7 @@ export const revoke: Rule<'revoke'> = (state, operation, { now }) => {
   return OK;
 };
 
-/** Newest first, with those that are good no longer. */
+/** Newest first, invalid ones included. */
 export const listTokens: Rule<'list tokens'> = ({ tokens }, { by }) => {
   const mine = by === 'owner' ? tokens : [];
   return answered({ tokens: mine.toSorted((a, b) => b.born - a.born).map(toldToken) });

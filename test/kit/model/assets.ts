@@ -2,7 +2,7 @@ import { type Answer, answered, OK, refused, type Rule } from './operations.js';
 import { type Asset, type State, type Workspace, workspaceIn } from './state.js';
 import { sizeOf } from './words.js';
 
-/** What the plans give in the service under test. */
+/** Quotas of the plans in the service under test. */
 export const QUOTA = { pro: 700, free: 300 };
 
 const SMALLEST = 61;
@@ -35,7 +35,7 @@ export const getAsset: Rule<'get asset'> = (state, { workspace, token }) => {
   return asset ? answered({ envelope: asset.envelope, size: sizeOf(asset.envelope) }) : refused(404);
 };
 
-/** The name alone; onto itself nothing happens. */
+/** Changes the name alone; a rename to the same name changes nothing. */
 export const renameAsset: Rule<'rename asset'> = (state, { workspace: name, token, to }) => {
   const workspace = workspaceIn(state, name);
   const asset = assetAt(workspace, token);
@@ -50,7 +50,7 @@ export const deleteAsset: Rule<'delete asset'> = (state, { workspace, token }) =
   return OK;
 };
 
-/** The whole request is valid, or nothing happens. */
+/** The whole request is valid, or nothing is changed. */
 export const deleteAssets: Rule<'delete assets'> = (state, { workspace: name, tokens }) => {
   const workspace = workspaceIn(state, name);
   if (new Set(tokens).size < tokens.length || !tokens.every((token) => /^[\w-]+$/.test(token)))
@@ -70,7 +70,7 @@ export const listAssets: Rule<'list assets'> = (state, { workspace }) =>
       })),
   );
 
-/** Of the whole account. */
+/** The usage of the whole account. */
 export const usage: Rule<'usage'> = (state): Answer =>
   answered({ usedBytes: usedIn(state), ...quotaIn(state), addonBytes: 0, locked: false });
 

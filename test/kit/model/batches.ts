@@ -4,20 +4,20 @@ import { type Answer, answered, type Of, type Rule } from './operations.js';
 import { liveFileAt, newest, workspaceIn } from './state.js';
 import { hashOf, sizeOf } from './words.js';
 
-/** An item of a batch upload, which means what a PUT of its path does. */
+/** An item of a batch upload, which has the effect of a PUT. */
 export interface BatchItem {
   readonly path: string;
   readonly content: string;
-  /** The content of which the live head must be; `*`: any. */
+  /** The content that the live head must have; `*`: any. */
   readonly ifMatch: string | null;
   readonly ifAbsent: boolean;
-  /** The hash is not that of the content. */
+  /** Whether the hash is not that of the content. */
   readonly isMislabelled: boolean;
 }
 
 export interface WantedItem {
   readonly path: string;
-  /** The content that the client has. */
+  /** The content that the client has already. */
   readonly has: string | null;
 }
 
@@ -29,7 +29,7 @@ interface Uploaded {
 
 const NONE = { id: null, version: null, contentHash: null };
 
-/** PUTs in order, but for paths that come again. */
+/** PUTs in order; a path that occurs again is a conflict. */
 export const uploadBatch: Rule<'batch upload'> = (state, operation, moment) => {
   const { items, ...rest } = operation;
   const workspace = workspaceIn(state, operation.workspace);
@@ -64,9 +64,9 @@ export const downloadBatch: Rule<'batch download'> = (state, { workspace: name, 
 };
 
 /**
- * Whether the service may have answered this. The cursor of a batch that has changed nothing is read afterwards: whatever was
- * sent together with it may be in the log by then.
- * @param head of the workspace when all of that is done
+ * Whether the service may have answered this. The cursor of a batch without a change is read afterwards,
+ * when the log may have changes of operations that were sent together with it.
+ * @param head of the workspace when all of these are done
  */
 export function isAnswerToBatch(expected: Answer, { status, body }: Answer, head: number): boolean {
   const { hasChanged, ...rest } = expected.body as { hasChanged: boolean; cursor: number; results: unknown };
@@ -101,7 +101,7 @@ export function itemsIn(body: Buffer): unknown[] {
   return items;
 }
 
-/** The results of a batch upload. An error has a text, anything else has none. */
+/** The results of a batch upload. Only an error has a text. */
 export function resultsIn(results: readonly { status: number; error?: unknown }[]): object[] {
   return results.map((result) => {
     const { error, ...rest } = result;

@@ -22,7 +22,7 @@ export const createCheckpoint: Rule<'create checkpoint'> = (state, operation, { 
 export const listCheckpoints: Rule<'list checkpoints'> = (state, { workspace }) =>
   answered({ checkpoints: inOrder(workspaceIn(state, workspace)).map(told) });
 
-/** The marker alone. */
+/** Removes the checkpoint alone. */
 export const deleteCheckpoint: Rule<'delete checkpoint'> = (state, { workspace, checkpoint }) => {
   const { checkpoints } = workspaceIn(state, workspace);
   const index = checkpoints.findIndex(({ name }) => name === checkpoint);
@@ -49,13 +49,13 @@ export const noteState: Rule<'note state'> = (state, { path, ...operation }) =>
     answered(naiveNoteState(logged(workspace), versionIds(workspace), cursor, path)),
   );
 
-/** The version that is the path's at a checkpoint, for each path that is alive there. */
+/** The versions that checkpoints pin of a path. */
 export function pinnedVersions(workspace: Workspace, path: string): Set<number> {
   const marked = workspace.checkpoints.map(({ cursor }) => lastChange(workspace, path, cursor));
   return new Set(marked.flatMap((change) => (change?.action === 'upsert' ? [change.version] : [])));
 }
 
-/** The entries of a projection have no order that anybody may rely on. */
+/** Sorts the entries of a projection, whose order is undefined. */
 export function byPath<T extends { entries: { encryptedPath: string }[] }>(projection: T): T {
   const compare = (a: string, b: string): number => (a < b ? -1 : 1);
   const entries = projection.entries.toSorted((a, b) => compare(a.encryptedPath, b.encryptedPath));
@@ -72,7 +72,7 @@ function projected(
   return mark ? project(workspace, mark) : refused(404);
 }
 
-/** The highest cursor first; of equal ones the newest. */
+/** The highest cursor first; of equal cursors the newest checkpoint. */
 const inOrder = ({ checkpoints }: Workspace): Checkpoint[] =>
   checkpoints.toSorted((a, b) => b.cursor - a.cursor || b.createdAt - a.createdAt || b.born - a.born);
 
@@ -92,6 +92,6 @@ const logged = ({ log }: Workspace): LoggedChange[] =>
     version,
   }));
 
-/** By the change that made them: also those that have been thinned, which no projection may name. */
+/** Ids by the change that made the version, including thinned ones, which no projection may name. */
 const versionIds = ({ name, log }: Workspace): VersionIds =>
   new Map(log.map(({ path, version }, index) => [index + 1, versionName(name, path, version)]));

@@ -2,7 +2,7 @@ import { answered, OK, refused, type Rule } from './operations.js';
 import { fileAt, liveFileAt, liveFiles, newest, type File, type Workspace, workspaceIn } from './state.js';
 import { hashOf, sizeOf, timeOf } from './words.js';
 
-/** A new content for a path; what the live head has already is taken as the repetition that it may be. */
+/** A new content for a path. An upload of the content of the live head counts as a repetition. */
 export const put: Rule<'put'> = (state, upload, { now, born }) => {
   const workspace = workspaceIn(state, upload.workspace);
   if (upload.isMislabelled) return refused(400);
@@ -20,7 +20,7 @@ export const put: Rule<'put'> = (state, upload, { now, born }) => {
   return uploaded(workspace, file, known ? 200 : 201);
 };
 
-/** All versions stay. */
+/** Keeps all versions. */
 export const deleteFile: Rule<'delete'> = (state, { workspace: name, path, device }, { now }) => {
   const workspace = workspaceIn(state, name);
   const file = liveFileAt(workspace, path);
@@ -72,7 +72,7 @@ export const getVersion: Rule<'get version'> = (state, { workspace, path, versio
   return found ? downloaded(found.content) : refused(404);
 };
 
-/** Exactly one new version with the old one's content, also of the newest one; a deleted file comes alive. */
+/** Adds one version with the content of the old one, even of the newest; a deleted file becomes live. */
 export const restore: Rule<'restore'> = (state, operation, { now }) => {
   const { workspace: name, path, of, version: number, device } = operation;
   const workspace = workspaceIn(state, name);
@@ -89,7 +89,7 @@ export const restore: Rule<'restore'> = (state, operation, { now }) => {
   });
 };
 
-/** One deletion in the log, with what the file was last. */
+/** Logs a deletion, with the last content of the file. */
 export function addDeletion(workspace: Workspace, file: File, device: string, now: number): void {
   const { content, version } = newest(file);
   workspace.log.push({ path: file.path, action: 'delete', content, version, device, changedAt: now });
@@ -106,7 +106,7 @@ interface Made {
   readonly now: number;
 }
 
-/** A version and its change come into being together. */
+/** Adds a version together with its change. */
 function addVersion(workspace: Workspace, file: File, { content, device, now }: Made): void {
   const version = file.version + 1;
   const change = { path: file.path, action: 'upsert' as const, content, version, device, changedAt: now };

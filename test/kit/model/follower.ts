@@ -19,14 +19,14 @@ interface Page {
 
 type Mirror = Map<string, string>;
 
-/** A device that keeps up with a workspace by what it is told, and nothing else: pulls, and walks through the snapshot. */
+/** A device that follows a workspace by pulls and walks of the snapshot alone. */
 export class Follower {
   cursor = 0;
-  /** What it believes to be live: path → content hash and version. */
+  /** The files that it believes to be live: path → content hash and version. */
   mirror: Mirror = new Map();
   private walk: { readonly cursor: number; readonly mirror: Mirror; readonly after: string } | undefined;
 
-  /** The path that the last page of its walk ended with; null: it begins anew. */
+  /** The last path of the last page of its walk; null: it begins again. */
   get after(): string | null {
     return this.walk?.after ?? null;
   }
@@ -41,7 +41,7 @@ export class Follower {
     this.cursor = cursor;
   }
 
-  /** Only the first page's cursor counts: what was written during the walk lies above it. */
+  /** Only the cursor of the first page counts: writes during the walk are above it. */
   walked({ after }: Of<'snapshot'>, { status, body }: Answer): void {
     if (status !== 200 || after !== this.after) return;
     const { files, cursor, hasMore } = body as Page;

@@ -8,7 +8,7 @@ export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bytes go as they are, anything else as JSON. */
+  /** Bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown;
 }
 
@@ -18,7 +18,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** Requests on connections that are kept: most of what a test does is to ask. */
+/** Sends requests on persistent connections, because most of a test is requests. */
 export class HttpClient {
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
@@ -42,7 +42,7 @@ export class HttpClient {
     });
   }
 
-  /** As often as it takes: a machine that has too much to do refuses requests with 503, and nothing has happened then. */
+  /** Repeats a request that an overloaded machine refuses with 503, which has had no effect. */
   async send(url: string, request: HttpRequest): Promise<HttpAnswer> {
     for (let refusals = 0; ; refusals++) {
       const answer = await this.sendOnce(url, request);

@@ -3,15 +3,15 @@ import type { Operation } from './operations.js';
 import type { Scope } from './state.js';
 import type { Somebody, View } from './view.js';
 
-/** What somebody means to do; what that is in particular depends on what there is by then. */
+/** What a client intends; the operation depends on the state at the time. */
 export type Intention = (view: View) => Operation;
 
-/** Some that are easily taken for one another, and one of the longest that there may be. */
+/** Paths that are easily confused, and one of the maximal length. */
 const PATHS = ['b=', 'B', 'l'.repeat(4096)];
 const CONTENTS = ['one', 'two', 'three', 'four', 'five', ''];
 const ENVELOPES = ['x'.repeat(61), 'y'.repeat(150), 'z'.repeat(100)];
 const TOO_SMALL = 'x'.repeat(60);
-/** What is kept in the blob store takes longer. */
+/** Long enough for the blob store, which takes longer. */
 const IN_STORE = '4'.repeat(300);
 export const DEVICES = ['laptop', 'phone', 'tablet'];
 const TOKENS = ['x', 'y', 'z', 'Z'];
@@ -32,11 +32,11 @@ const DEVICE = fc.constantFrom(...DEVICES);
 const TOKEN = fc.constantFrom(...TOKENS);
 const PICK = fc.nat(20);
 
-/** Shrinks to the first one. */
+/** Shrinks to the first choice. */
 const weighted = <T>(...choices: [number, Arbitrary<T>][]): Arbitrary<T> =>
   fc.oneof({ withCrossShrink: true }, ...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
-/** Null, except for one in this many. */
+/** Null, except for one in `many`. */
 export const oneIn = <T>(many: number, value: Arbitrary<T>): Arbitrary<T | null> =>
   weighted<T | null>([many - 1, fc.constant(null)], [1, value]);
 const SELDOM = weighted([40, fc.constant(false)], [1, fc.constant(true)]);
@@ -99,7 +99,7 @@ function onPath<P extends Parts>(
   );
 }
 
-/** On a path that mostly has been written to. */
+/** On a path that mostly exists. */
 function onKnownPath<P extends Parts>(
   parts: P,
   make: (place: In & { path: string }, values: Values<P>, view: View) => Operation,
@@ -110,7 +110,7 @@ function onKnownPath<P extends Parts>(
   });
 }
 
-/** Contents that an upload wants to find; `*` is any, `=` what is there. */
+/** Contents that an upload requires; `*` is any, `=` the present one. */
 const DEMAND = fc.array(fc.constantFrom('=', '*', ...CONTENTS.slice(0, 2)), { minLength: 1, maxLength: 2 });
 
 const put = onPath(
@@ -131,7 +131,7 @@ const ITEM = fc.record({
   isMislabelled: SELDOM,
 });
 
-/** Few paths and contents: some come again, and some are there already. */
+/** Few paths and contents, so that some repeat and some exist already. */
 const uploadBatch = onPath(
   { device: DEVICE, items: fc.array(ITEM, { minLength: 1, maxLength: 6 }) },
   ({ path: first, ...place }, { device, items: drawn }, view) => {
@@ -144,7 +144,7 @@ const uploadBatch = onPath(
   },
 );
 
-/** `=`: what is there. */
+/** `=`: the present content. */
 const HAS = oneIn(2, fc.constantFrom('=', '=', ...CONTENTS));
 const downloadBatch = onPath(
   { items: fc.array(fc.record({ path: PATH, has: HAS }), { minLength: 1, maxLength: 6 }) },
@@ -163,7 +163,7 @@ const deletion = onKnownPath({ device: DEVICE }, (place, { device }) => ({
   device,
 }));
 
-/** By how much a base cursor differs from what the device has pulled, or from the head. */
+/** The difference of a base cursor from what the device has pulled, or from the head. */
 const BASE = fc.record({ from: fc.constantFrom('device', 'head'), offset: fc.integer({ min: -4, max: 1 }) });
 const ROWS = fc.array(fc.record({ path: PATH, content: oneIn(3, CONTENT) }), { minLength: 1, maxLength: 4 });
 
@@ -236,7 +236,7 @@ const noteState = onCheckpoint({ path: PATH }, (place, { path }, view) => ({
   path: view.path(path),
 }));
 
-/** Few enough that most are there; more passwords than there may be. */
+/** Few, so that most exist; more passwords than are allowed. */
 const SLOTS = [1, 2, 3, 4, 5, 6].map((number) => `00000000-0000-4000-8000-00000000000${number}`);
 const ON_SLOT = {
   slot: fc.constantFrom(...SLOTS),
@@ -320,7 +320,7 @@ const getVersion = onKnownPath({ pick: PICK }, (place, { pick }, view) => ({
 
 const night = INSTANCE.map((at) => (): Operation => ({ kind: 'night', at }));
 
-/** Everything that changes something. */
+/** Operations that change something. */
 export const WRITING = weighted<Intention>(
   [50, put],
   [12, uploadBatch],
@@ -366,12 +366,12 @@ const READING = weighted<Intention>(
 
 export const ANYTHING = weighted([2, WRITING], [1, READING]);
 
-/** Not together with anything: nobody could say which came first. */
+/** Never sent together with others, because their order could not be determined. */
 export const SUBSCRIBING: Arbitrary<Intention> = fc
   .constantFrom(true, false, true)
   .map((isSubscribed) => (): Operation => ({ kind: 'subscribe', isSubscribed }));
 
-/** How far the clock moves, in ms: as a rule far enough that something is old enough to go. */
+/** How far the clock moves, in ms: mostly far enough for something to expire. */
 export const ADVANCE = weighted(
   [4, fc.integer({ min: 23, max: 60 }).map((hours) => hours * HOUR)],
   [2, fc.integer({ min: 1, max: 90 }).map((minutes) => minutes * 60_000)],

@@ -6,7 +6,7 @@ import { hashOf, timeOf } from './words.js';
 const MOST_SLOTS = 16;
 const MOST_PASSWORDS = 4;
 
-/** Of every vault; the proof stands for the master key. */
+/** The salt of every vault; the proof stands for the master key. */
 export const SALT = 'ab'.repeat(32);
 export const PROOF = hashOf('the master key');
 export const GUESS = hashOf('a guess');
@@ -46,7 +46,7 @@ export const putSlot: Rule<'put slot'> = (state, operation, { now }) => {
   return answered(told(existing));
 };
 
-/** Whatever happens, one stays. */
+/** Never removes the last slot. */
 export const deleteSlot: Rule<'delete slot'> = (state, operation) => {
   const { isSetUp, slots } = workspaceIn(state, operation.workspace);
   const index = slots.findIndex(({ id }) => id === operation.slot);

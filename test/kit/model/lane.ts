@@ -8,44 +8,44 @@ import { expectLaws, expectLawsOfTables, expectNothingLeft } from './laws.js';
 import { NOTHING } from './state.js';
 import { type Belief, performTogether, type Reality, steps, type Tally } from './steps.js';
 
-/** Each sequence begins in the night of a Wednesday, so that hours, days, weeks and a month end soon. */
+/** Each sequence begins on a Wednesday night, so that hours, days, weeks and a month end soon. */
 const BEGINNING = new Date('2026-03-25T22:30:00.000Z');
 
 const LONGEST = 40;
 
-/** Small enough that contents of a few hundred bytes are kept in the blob store. */
+/** Small, so that contents of a few hundred bytes are kept in the blob store. */
 const INLINE_BLOB_BYTES = 200;
 
 const ENV = {
   LOG_LEVEL: 'silent',
-  // The server of the tests has connections for two files at once.
+  // The database server of the tests has connections for two files at once.
   DATABASE_POOL_SIZE: '4',
   INLINE_BLOB_BYTES: String(INLINE_BLOB_BYTES),
   ASSET_QUOTA_PRO_BYTES: String(QUOTA.pro),
   ASSET_QUOTA_FREE_BYTES: String(QUOTA.free),
-  // No night but those of the sequences.
+  // Nightly jobs run only in the sequences.
   RETENTION_CRON: '0 0 29 2 *',
 };
 
 export interface LaneOptions {
   readonly seed: number;
   readonly runs: number;
-  /** To begin with a sequence that failed, as it was told. */
+  /** The printed path of a failed sequence, to begin with it. */
   readonly path?: string | undefined;
-  /** Said with the path; needed when it is of a sequence made shorter. */
+  /** Printed with the path; needed for a shrunk sequence. */
   readonly replayPath?: string | undefined;
   readonly progress: Progress;
 }
 
-/** Of all lanes. */
+/** Shared by all lanes. */
 export interface Progress extends Tally {
-  /** The seed of the lane that failed first; the others end then. */
+  /** The seed of the lane that failed first; the others then stop. */
   failed?: number;
 }
 
 type Sequence = Parameters<typeof fc.asyncModelRun<Belief, Reality, false, Belief>>[1];
 
-/** Runs sequences one after the other, against two instances of the service on a database of their own. */
+/** Runs sequences one after the other, on two instances of the service with their own database. */
 export async function runLane({
   seed,
   runs,
@@ -103,7 +103,7 @@ async function runSequence(
     await expectNothingLeft(database);
     tally.sequences++;
   } catch (error) {
-    // The next one, which may be this one made shorter, must not see what is left.
+    // The next sequence, which may be a shrunk form of this one, must not see what is left.
     await database.query(
       'TRUNCATE workspaces, blobs, files, versions, changes, storage_accounts, access_tokens, job_runs CASCADE',
     );

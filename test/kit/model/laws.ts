@@ -5,13 +5,13 @@ import type { Operation } from './operations.js';
 import { living, type Workspace } from './state.js';
 import { type Belief, lookAt, type Reality } from './steps.js';
 
-/** Devices that begin now: one reads the whole log, the other walks through the snapshot and goes on from there. */
+/** New devices: one reads the whole log, the other walks the snapshot and continues from there. */
 const READER = 'reader';
 const WALKER = 'walker';
 
 const BY_OWNER = { by: 'owner', at: 0 } as const;
 
-/** All that can be seen of an account is as the model has it, and keeps the laws that hold whatever the model says. */
+/** Everything visible in an account equals the model, and obeys laws that hold whatever the model says. */
 export async function expectLaws(belief: Belief, reality: Reality): Promise<void> {
   const [state] = belief.worlds;
   await lookAt(belief, reality, [
@@ -25,17 +25,17 @@ export async function expectLaws(belief: Belief, reality: Reality): Promise<void
   }
 }
 
-/** The same, past the service: of all accounts in a database. */
+/** The same on the tables, for all accounts in a database. */
 export async function expectLawsOfTables(database: Pick<TestDatabase, 'query'>): Promise<void> {
-  // One by one: an engine that distributes the tables cannot put them into one statement.
+  // One by one, because an engine that distributes tables cannot join them in one statement.
   for (const [law, broken] of Object.entries(BROKEN_LAWS))
     expect([law, await database.query(`SELECT 1 FROM (${broken}) broken LIMIT 1`)]).toEqual([law, []]);
   await expectExactUsage(database);
 }
 
 /**
- * What there is of what there must not be when nothing is at work. Old versions may have been thinned. Of a deleted workspace
- * the row stays for as long as the bytes of an upload.
+ * Queries for rows that break a law when no work is in progress. Old versions may have been thinned. The row
+ * of a deleted workspace stays for as long as the bytes of an upload.
  */
 const BROKEN_LAWS = {
   'cursors are dense': `
@@ -64,7 +64,7 @@ const BROKEN_LAWS = {
   'no nightly job failed': 'SELECT name, error FROM job_runs WHERE error IS NOT NULL',
 };
 
-/** When all accounts have gone, so has all that they had. */
+/** After the deletion of all accounts none of their data is left. */
 export async function expectNothingLeft(database: Pick<TestDatabase, 'query'>): Promise<void> {
   const tables = [
     'workspaces',
@@ -82,7 +82,7 @@ export async function expectNothingLeft(database: Pick<TestDatabase, 'query'>): 
   expect(left).toEqual(Object.fromEntries(tables.map((table) => [table, 0])));
 }
 
-/** Each version is downloaded, each projection of each checkpoint made. */
+/** Operations that download every version and read every projection of every checkpoint. */
 function everythingIn({ name, files, checkpoints }: Workspace): Operation[] {
   const place = { ...BY_OWNER, workspace: name };
   const ofPaths = files.flatMap(({ path, versions }): Operation[] => [
@@ -104,7 +104,7 @@ function everythingIn({ name, files, checkpoints }: Workspace): Operation[] {
   ];
 }
 
-/** The account's usage is what its listings add up to, in the service's own words. */
+/** The usage of the account equals the sum of its listings. */
 async function expectExactAssets(belief: Belief, reality: Reality, workspace: string): Promise<void> {
   const names = living(belief.worlds[0]!).map(({ name }) => name);
   const lists = names.map((name): Operation => ({ kind: 'list assets', ...BY_OWNER, workspace: name }));
@@ -118,7 +118,7 @@ async function expectExactAssets(belief: Belief, reality: Reality, workspace: st
   expect(usage?.body).toMatchObject({ usedBytes: sizes.reduce((sum, size) => sum + size, 0) });
 }
 
-/** The log, the listing, the snapshot and every device that has followed come to the same. */
+/** The log, the listing, the snapshot and every following device have the same files. */
 async function expectReplayLaw(belief: Belief, reality: Reality, workspace: string): Promise<void> {
   const { account } = reality;
   const place = { ...BY_OWNER, workspace };

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What the service calls by ids, and gives raw once, the model calls by names. */
+/** Translates between ids and secrets of the service and names of the model. */
 export class Names {
   private readonly ids = new Map<string, string>();
   private readonly names = new Map<string, string>();
 
-  /** A name and an id stand for each other from now on, unless one of them is taken: then the id stays what it is. */
+  /** Links a name and an id, unless one of them is linked already. */
   learn(name: string, id: unknown): void {
     if (typeof id !== 'string' || this.ids.has(name) || this.names.has(id)) return;
     this.ids.set(name, id);
@@ -18,12 +18,12 @@ export class Names {
     return names.every((name) => this.ids.has(name));
   }
 
-  /** Of what was never there, an id that nothing has. */
+  /** The id of a name; for an unknown name, an id that nothing has. */
   idOf(name: string): string {
     return this.ids.get(name) ?? randomUUID();
   }
 
-  /** All that is known by a name, by that name. */
+  /** Replaces all known ids in a value by names. */
   inWords(value: unknown): unknown {
     if (typeof value === 'string') return this.names.get(value) ?? value;
     if (Array.isArray(value)) return value.map((item) => this.inWords(item));
@@ -31,7 +31,7 @@ export class Names {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.inWords(item)]));
   }
 
-  /** Whether no id is left in it. */
+  /** Whether a value has no id left. */
   areAllNamed(words: unknown): boolean {
     if (typeof words === 'string') return !UUID.test(words);
     if (words === null || typeof words !== 'object') return true;

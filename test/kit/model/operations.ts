@@ -3,13 +3,13 @@ import type { Scope, State } from './state.js';
 
 /**
  * Who sends a request: `owner` and `stranger` with a JWT, `token n` with the owner's personal access token of that name,
- * `nobody` without a bearer, `forger` with one that was never given out.
+ * `nobody` without a bearer, `forger` with a token that was never issued.
  */
 export type Caller = 'owner' | 'stranger' | 'nobody' | 'forger' | `token ${number}`;
 
 interface Request {
   readonly by: Caller;
-  /** Which of the two instances is asked. */
+  /** The instance that gets the request. */
   readonly at: 0 | 1;
 }
 
@@ -24,9 +24,9 @@ interface OnPath extends InWorkspace {
 interface OnSlot extends InWorkspace {
   /** The id, which the client chooses. */
   readonly slot: string;
-  /** It does not know the master key. */
+  /** Whether the client does not know the master key. */
   readonly isGuess: boolean;
-  /** The time of the slot that it wants to find. */
+  /** The required time of the slot. */
   readonly ifMatch: string | null;
 }
 
@@ -36,11 +36,11 @@ interface OnCheckpoint extends InWorkspace {
 
 export interface PushedRow {
   readonly path: string;
-  /** The content that the device believes it deletes; null: it does not say. */
+  /** The content that the device believes to delete; null: not stated. */
   readonly content: string | null;
 }
 
-/** What is asked of the service, with everything that the request says. Ids are names here; what they name may be gone. */
+/** A request, with all its parameters. Ids are names, and what they name may be gone. */
 export type Operation =
   | (Request & { readonly kind: 'create workspace'; readonly name: string })
   | (Request & { readonly kind: 'list workspaces' })
@@ -53,10 +53,10 @@ export type Operation =
       readonly kind: 'put';
       readonly content: string;
       readonly device: string;
-      /** Contents of which the live head must be one; `*`: any. */
+      /** Contents one of which the live head must have; `*`: any. */
       readonly ifMatch: readonly string[] | null;
       readonly ifAbsent: boolean;
-      /** The hash in the header is not that of the body. */
+      /** Whether the hash in the header is not that of the body. */
       readonly isMislabelled: boolean;
     })
   | (InWorkspace & {
@@ -73,7 +73,7 @@ export type Operation =
       readonly device: string;
       readonly base: number;
       readonly rows: readonly PushedRow[];
-      /** One of the rows is no deletion. */
+      /** Whether one of the rows is not a deletion. */
       readonly hasUpsert: boolean;
     })
   | (InWorkspace & {
@@ -84,10 +84,10 @@ export type Operation =
     })
   | (InWorkspace & {
       readonly kind: 'snapshot';
-      /** Who walks; the request does not say. */
+      /** The device that walks, which the request does not name. */
       readonly device: string;
       readonly limit: string | null;
-      /** The path of the file that the page before ended with. */
+      /** The last path of the previous page. */
       readonly after: string | null;
     })
   | (InWorkspace & { readonly kind: 'status' })
@@ -96,7 +96,7 @@ export type Operation =
   | (OnPath & {
       readonly kind: 'restore';
       readonly version: number;
-      /** The path whose version it is. */
+      /** The path that the version belongs to. */
       readonly of: string;
       readonly device: string | null;
     })
@@ -128,7 +128,7 @@ export type Operation =
       readonly name: string;
       readonly scopes: readonly Scope[] | null;
       readonly workspace: string | null;
-      /** How long it is good for; not above 0 is refused, null is for ever. */
+      /** Values of 0 or less are refused; null never expires. */
       readonly lifetimeMs: number | null;
     })
   | (Request & { readonly kind: 'revoke'; readonly token: string })
@@ -139,7 +139,7 @@ export type Operation =
 export type Kind = Operation['kind'];
 export type Of<K extends Kind> = Extract<Operation, { kind: K }>;
 
-/** What comes back, in the model's words: an error has the fields that it carries beside its text. */
+/** An answer in the names of the model; an error has its fields without the text. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -149,11 +149,11 @@ export const refused = (status: number, fields: object = {}): Answer => ({ statu
 export const answered = (body: unknown, status = 200): Answer => ({ status, body });
 export const OK = answered({ ok: true });
 
-/** When an operation happens, and what it is the how-manieth to draw an id. */
+/** The time of an operation, and its place in the order in which ids are drawn. */
 export interface Moment {
   readonly now: number;
   readonly born: number;
 }
 
-/** What one kind of operation does to a state, which it may change, and answers. */
+/** Applies one kind of operation to a state, which it may change. @returns the answer */
 export type Rule<K extends Kind> = (state: State, operation: Of<K>, moment: Moment) => Answer;

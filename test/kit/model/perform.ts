@@ -51,7 +51,7 @@ const RULES: { readonly [K in Kind]: Rule<K> } = {
   subscribe: account.subscribe,
 };
 
-/** What an operation answers, and what there is afterwards. The state before it stays as it is. */
+/** The answer to an operation, and the state after it. The state before it is unchanged. */
 export function perform(
   before: State,
   operation: Operation,

@@ -6,7 +6,7 @@ import { timeOf } from './words.js';
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 
-/** Thins old versions. It looks at most 48 hours further than the last night did. */
+/** Thins old versions, as of at most 48 hours after the last night. */
 export const night: Rule<'night'> = (state, _, { now }) => {
   const { thinnedUntil } = state;
   const asOf = thinnedUntil === null ? now : Math.min(now, thinnedUntil + 48 * HOUR);
@@ -17,7 +17,7 @@ export const night: Rule<'night'> = (state, _, { now }) => {
   return answered({});
 };
 
-/** The newest version, what a checkpoint pins, what is young, and of the rest the newest in its hour, day or week. */
+/** Whether a version is the newest, pinned, young, or the newest of its hour, day or week. */
 function isKept(workspace: Workspace, file: File, version: Version, asOf: number): boolean {
   if (version.version === file.version) return true;
   if (pinnedVersions(workspace, file.path).has(version.version)) return true;
@@ -34,7 +34,7 @@ function bucketing(age: number): ((at: number) => string) | undefined {
   return age <= 30 * DAY ? (at) => timeOf(at).slice(0, 10) : mondayOf;
 }
 
-/** UTC. */
+/** The Monday of the week, in UTC. */
 function mondayOf(at: number): string {
   const daysSinceMonday = (new Date(at).getUTCDay() + 6) % 7;
   return timeOf(at - daysSinceMonday * DAY).slice(0, 10);

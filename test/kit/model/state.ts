@@ -1,10 +1,10 @@
 /**
- * All that the service knows of one account, as plain data. Times are epoch milliseconds. `born` is the place in the order
- * in which ids were drawn: ids grow with it, and lists that go by id show it.
+ * All that the service knows of one account, as plain data. Times are epoch milliseconds. `born` is the place
+ * in the order in which ids were drawn: ids grow with it, and lists by id are in its order.
  */
 export interface State {
   isSubscribed: boolean;
-  /** How far retention has looked; null before its first night. */
+  /** The time up to which retention has thinned; null before the first night. */
   thinnedUntil: number | null;
   readonly workspaces: Workspace[];
   readonly tokens: Token[];
@@ -36,7 +36,7 @@ export interface File {
   isDeleted: boolean;
   /** The number of the newest version, which is never thinned. */
   version: number;
-  /** What is kept, oldest first. */
+  /** The kept versions, oldest first. */
   versions: Version[];
 }
 
@@ -102,13 +102,13 @@ export type Scope = 'full' | 'documents:read' | 'documents:write' | 'assets:read
 
 export const NOTHING: State = { isSubscribed: true, thinnedUntil: null, workspaces: [], tokens: [] };
 
-/** Nothing is shared with the copy. All of it is what JSON can say. */
+/** A deep copy; the data must be JSON. */
 export const copyOf = <T>(data: T): T => JSON.parse(JSON.stringify(data)) as T;
 
 export const living = ({ workspaces }: State): Workspace[] =>
   workspaces.filter(({ isDeleted }) => !isDeleted);
 
-/** A workspace that the caller was let into. */
+/** A workspace to which the caller was admitted. */
 export function workspaceIn({ workspaces }: State, name: string): Workspace {
   const found = workspaces.find((workspace) => workspace.name === name);
   if (!found) throw new Error(`no workspace ${name}`);
@@ -126,7 +126,7 @@ export function liveFileAt(workspace: Workspace, path: string): File | undefined
 export const liveFiles = ({ files }: Workspace): File[] =>
   files.filter(({ isDeleted }) => !isDeleted).toSorted((a, b) => a.born - b.born);
 
-/** A file's newest version, which is always there. */
+/** The newest version of a file, which always exists. */
 export function newest({ versions, version }: File): Version {
   const found = versions.find((one) => one.version === version);
   if (!found) throw new Error('a file without its newest version');

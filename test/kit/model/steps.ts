@@ -6,29 +6,29 @@ import type { State } from './state.js';
 import { View } from './view.js';
 import { type Exchange, expectations, explanations } from './worlds.js';
 
-/** What the model knows: which states there may be. Nearly always it is one. */
+/** The states that are possible according to the model; nearly always one. */
 export interface Belief {
   worlds: readonly State[];
-  /** Ids that were drawn. */
+  /** Number of ids drawn so far. */
   born: number;
-  /** How many names of each kind were given. */
+  /** Number of names given, by kind. */
   readonly names: Map<string, number>;
 }
 
-/** An account, and the time that it lives in. */
+/** An account and its clock. */
 export interface Reality {
   readonly account: AccountUnderTest;
   readonly clock: { now(): Date; advance(ms: number): void };
   readonly tally: Tally;
-  /** What has been done, to be read: a step itself does not know which run it was asked after. */
+  /** The operations so far, for the report: a step does not know the run that it belongs to. */
   readonly history: string[];
 }
 
 export interface Tally {
   sequences: number;
-  /** What the sequences consist of. */
+  /** Operations in sequences. */
   operations: number;
-  /** What was asked besides, to see whether all is as it should be. */
+  /** Additional reads that check the state. */
   looks: number;
 }
 
@@ -61,7 +61,7 @@ class Together implements Step {
   }
 }
 
-/** Time passes; mostly there is a night at the end of it. */
+/** Lets time pass, mostly up to a night. */
 class Later implements Step {
   constructor(
     private readonly ms: number,
@@ -79,7 +79,7 @@ class Later implements Step {
   }
 }
 
-/** The same, asked of the other instance: what a client sends again when it has waited for too long. */
+/** The same at the other instance, like a retry of a client that got no answer in time. */
 const again =
   (intention: Intention): Intention =>
   (view) => {
@@ -87,7 +87,7 @@ const again =
     return 'at' in operation ? { ...operation, at: operation.at === 0 ? 1 : 0 } : operation;
   };
 
-/** One operation, or two: then one of them changes something, and mostly both are of one workspace and path. */
+/** One operation, or two, of which one changes something; mostly both are on one workspace and path. */
 const TOGETHER = fc
   .record({
     first: ANYTHING,
@@ -105,7 +105,7 @@ const LATER = fc
   .record({ ms: ADVANCE, isNight: fc.constantFrom(true, false, true) })
   .map(({ ms, isNight }): Step => new Later(ms, isNight));
 
-/** Up to so many steps, to be run by `asyncModelRun`. `replayPath`: which of them were, when the sequence that failed was told. */
+/** At most `most` steps, for `asyncModelRun`. @param replayPath as printed for a failed sequence */
 export const steps = (
   most: number,
   replayPath?: string,
@@ -121,7 +121,7 @@ export const steps = (
     { maxCommands: most, size: 'max', ...(replayPath === undefined ? {} : { replayPath }) },
   );
 
-/** Sends operations at once, and holds what is answered to the model. @throws when no serial order explains the answers */
+/** Sends operations at once. @throws when no serial order in the model explains the answers */
 export async function performTogether(
   belief: Belief,
   { account, clock, tally, history }: Reality,
@@ -135,7 +135,7 @@ export async function performTogether(
   believe(belief, exchanges, clock.now().getTime());
 }
 
-/** Sends operations that change nothing at once, and holds each for itself to the model. */
+/** Sends reads at once, and compares each answer with the model. */
 export async function lookAt(
   belief: Belief,
   { account, clock, tally }: Reality,
@@ -168,7 +168,7 @@ const told = (operations: readonly Operation[], answers: readonly unknown[]): ob
     operations.map((operation, index) => [`${index}: ${textOf(operation)}`, answers[index]]),
   );
 
-/** With what is unusual about it. */
+/** An operation with its unusual parameters. */
 function textOf({ kind, ...rest }: Operation): string {
   const unusual = Object.entries(rest).filter(
     ([name, value]) => value !== null && value !== false && !(name === 'by' && value === 'owner'),

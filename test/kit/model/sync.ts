@@ -8,7 +8,7 @@ export const status: Rule<'status'> = (state, operation) => {
   return answered({ cursor: workspace.log.length, fileCount: liveFiles(workspace).length });
 };
 
-/** The changes above a cursor, as they stand in the log. */
+/** The changes above a cursor, as they are in the log. */
 export const pull: Rule<'pull'> = (state, { workspace, cursor, limit }) => {
   const { log } = workspaceIn(state, workspace);
   if (!Number.isInteger(cursor) || cursor < 0) return refused(400);
@@ -50,7 +50,7 @@ export const snapshot: Rule<'snapshot'> = (state, { workspace: name, limit, afte
   return answered({ files, cursor: workspace.log.length, nextPageCursor, hasMore });
 };
 
-/** Deletions alone, each path once; all of the request or nothing. */
+/** Accepts deletions only, each path once; the whole request or nothing. */
 export const push: Rule<'push'> = (state, { workspace: name, device, base, rows, hasUpsert }, { now }) => {
   const workspace = workspaceIn(state, name);
   if (hasUpsert) return refused(400);
@@ -78,7 +78,7 @@ interface Deletion {
   readonly believed: string | null;
 }
 
-/** What a deletion of a live file comes to: it has landed before, somebody else has changed the file since, or it is to be done. */
+/** Whether a deletion of a live file has landed before, conflicts with a later change, or applies. */
 function judge({ log }: Workspace, file: File, { device, base, believed }: Deletion): string {
   const since = log.slice(base).filter((change) => change.path === file.path);
   const own = since.filter((change) => change.device === device);

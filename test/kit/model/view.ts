@@ -3,13 +3,13 @@ import type { Caller, Operation } from './operations.js';
 import { timeOf } from './words.js';
 import { fileAt, living, liveFileAt, newest, type State } from './state.js';
 
-/** Picks are 0 to 20; only from here on they may miss what is there. */
+/** Picks are 0 to 20; only those from here on may name what does not exist. */
 const MOSTLY = 19;
 
-/** Whom an intention means: the owner's tokens are numbered as they were made. */
+/** The caller of an intention; the tokens of the owner are numbered in the order of their creation. */
 export type Somebody = Exclude<Caller, `token ${number}`> | number;
 
-/** What intentions go by: they say "some checkpoint", and here is which there are. Names may also be of what has gone. */
+/** Resolves intentions such as "some checkpoint" to existing names, and sometimes to names that are gone. */
 export class View {
   private readonly counts: Map<string, number>;
 
@@ -17,7 +17,7 @@ export class View {
     private readonly state: State,
     private readonly account: AccountUnderTest,
     counts: Map<string, number>,
-    /** An operation sent together with this one, if they are to meet in the same place. */
+    /** An operation that is sent together with this one, when both are to be in the same place. */
     private readonly beside?: Operation,
   ) {
     this.counts = counts;
@@ -27,7 +27,7 @@ export class View {
     return new View(this.state, this.account, this.counts, operation);
   }
 
-  /** A name that was never given. */
+  /** A name that was never used. */
   fresh(kind: string): string {
     const count = (this.counts.get(kind) ?? 0) + 1;
     this.counts.set(kind, count);
@@ -40,7 +40,7 @@ export class View {
     return made === 0 ? 'owner' : `token ${1 + (somebody % made)}`;
   }
 
-  /** Mostly one that is there. */
+  /** Mostly one that exists. */
   workspace(pick: number): string {
     if (this.beside && 'workspace' in this.beside && this.beside.workspace !== null)
       return this.beside.workspace;
@@ -55,21 +55,21 @@ export class View {
     return ('items' in this.beside && this.beside.items[0]?.path) || path;
   }
 
-  /** The same, but rather one that there has been a file at. */
+  /** The same, but preferably a path that had a file before. */
   knownPath(workspace: string, wanted: string): string {
     const path = this.path(wanted);
     const known = this.in(workspace)?.files.map((file) => file.path) ?? [];
     return known.includes(path) ? path : (known[path.length % (known.length + 1)] ?? path);
   }
 
-  /** Rather the token of an asset that is there. */
+  /** Preferably the token of an existing asset. */
   knownAsset(workspace: string, wanted: string): string {
     const known = this.in(workspace)?.assets.map(({ token }) => token) ?? [];
     const [first = wanted] = known;
     return wanted === 'Z' || known.includes(wanted) ? wanted : first;
   }
 
-  /** Mostly one of those that the path has had. */
+  /** Mostly a version that the path has had. */
   version(workspace: string, path: string, pick: number): number {
     const newest = this.file(workspace, path)?.version ?? 0;
     return pick < MOSTLY && newest > 0 ? 1 + (pick % newest) : newest + 1;
@@ -80,7 +80,7 @@ export class View {
     return (pick < MOSTLY && names[pick % names.length]) || `checkpoint ${1 + (pick % 5)}`;
   }
 
-  /** The time that a condition on a slot names. */
+  /** The time for a condition on a slot. */
   slotTime(workspace: string, slot: string): string {
     const found = this.in(workspace)?.slots.find(({ id }) => id === slot);
     return timeOf(found?.updatedAt ?? 0);

@@ -153,7 +153,7 @@ const REQUESTS: { readonly [K in AskedKind]: (operation: Of<K>, id: Id) => HttpR
   'list tokens': () => ({ method: 'GET', path: '/api/v1/auth/tokens' }),
 };
 
-/** The request, but for its bearer. */
+/** The request, without its bearer. */
 export function requestOf(operation: Asked, names: Names, now: number): HttpRequest {
   const make = REQUESTS[operation.kind] as (operation: Asked, id: Id) => HttpRequest;
   const request = make(operation, (name) => names.idOf(name));
@@ -164,7 +164,7 @@ export function requestOf(operation: Asked, names: Names, now: number): HttpRequ
   return { ...request, body: { name, ...(scopes ? { scopes } : {}), ...expiresAt, ...bound } };
 }
 
-/** The answer in the model's words. */
+/** The answer in the names of the model. */
 export function answerTo(operation: Asked, answer: HttpAnswer, names: Names): Answer {
   const { status, headers, body } = answer;
   if (status >= 400) return { status, body: fieldsOfError(body) };
@@ -200,7 +200,7 @@ interface Told {
   readonly results?: readonly { encryptedPath: string; id: string | null }[];
 }
 
-/** Ids that the answer gives to what it names. */
+/** Learns the ids in an answer. */
 export function learnFrom(operation: Asked, { status, body }: HttpAnswer, names: Names): void {
   if (status >= 400 || !NAMING.has(operation.kind)) return;
   const { id, token, versions = [], results = [] } = JSON.parse(body.toString()) as Told;
@@ -226,7 +226,7 @@ export function learnFrom(operation: Asked, { status, body }: HttpAnswer, names:
   }
 }
 
-/** All errors are flat, with a text. */
+/** Every error must be flat and have a text. */
 function fieldsOfError(body: Buffer): unknown {
   const told = JSON.parse(body.toString()) as { error?: unknown };
   const { error, ...fields } = told;
@@ -258,10 +258,10 @@ function pushed({ rows, hasUpsert }: Of<'push'>): object[] {
   }));
 }
 
-/** Projections speak of versions by their ids alone. */
+/** Projections name versions by their ids alone. */
 export const tellsVersions = (kind: Kind): boolean => kind === 'manifest' || kind === 'note state';
 
-/** The versions that a request speaks of. */
+/** The versions that a request names. */
 export function versionsIn(operation: Asked): string[] {
   if (operation.kind !== 'get version' && operation.kind !== 'restore') return [];
   const { workspace, path, version } = operation;

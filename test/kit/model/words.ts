@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const hashes = new Map<string, string>();
 
-/** Contents are texts in the model; there are few of them. */
+/** Contents are texts in the model, and few, so their hashes are cached. */
 export function hashOf(content: string): string {
   const known = hashes.get(content);
   if (known !== undefined) return known;
@@ -15,5 +15,5 @@ export const sizeOf = (content: string): number => content.length;
 
 export const timeOf = (ms: number): string => new Date(ms).toISOString();
 
-/** How checkpoints tell the time: UTC, to the second, without a zone. */
+/** The time format of checkpoints: UTC, to the second, without a zone. */
 export const secondOf = (ms: number): string => timeOf(ms).slice(0, 19).replace('T', ' ');

@@ -5,28 +5,28 @@ import type { Answer, Operation } from './operations.js';
 import { perform } from './perform.js';
 import type { State } from './state.js';
 
-/** An operation, and what the service answered. */
+/** An operation and the answer of the service. */
 export interface Exchange {
   readonly operation: Operation;
   readonly answer: Answer;
 }
 
-/** What would have been answered, one after the other in some order, and what there would be then. */
+/** The answers in one serial order, and the state after it. */
 interface History {
   readonly state: State;
   readonly answers: ReadonlyMap<Operation, Answer>;
 }
 
-/** When operations happen that were sent together, and how many drew an id before. */
+/** The time of operations that were sent together, and the number of ids drawn before. */
 interface Time {
   readonly now: number;
   readonly born: number;
 }
 
 /**
- * The states that there may be after operations which were sent together, of those that there might have been before: such
- * that explain each answer by some serial order. Ids may have been drawn in another order, and what a deleted workspace
- * leaves may have gone in between. More than one state is left when the answers do not tell; later ones will.
+ * The possible states after operations that were sent together: those in which some serial order explains
+ * each answer. Ids may have been drawn in another order, and a deleted workspace may have been emptied in
+ * between. When the answers do not decide, several states are left until later answers decide.
  */
 export function explanations(worlds: readonly State[], exchanges: readonly Exchange[], time: Time): State[] {
   const fitting = histories(
@@ -45,7 +45,7 @@ function isExplained({ state, answers }: History, { operation, answer }: Exchang
   return isAnswerToBatch(expected, answer, workspace?.log.length ?? Infinity);
 }
 
-/** What might have been answered to each operation. */
+/** The possible answers to the operations, by serial order. */
 export function expectations(
   worlds: readonly State[],
   operations: readonly Operation[],
@@ -94,12 +94,12 @@ function inTurn(
   return { state, answers };
 }
 
-/** One of each that differ in anything that can ever be seen; else two would become four with every pair that is sent. */
+/** States that differ visibly; otherwise their number would double with every pair of operations. */
 function distinct(states: readonly State[]): State[] {
   return [...new Map(states.map((state) => [seen(state), state])).values()];
 }
 
-/** Of ids only their order among their like is told, and these lists have no order but that one. */
+/** Only the order of ids among their kind is visible, and these lists have no other order. */
 function seen({ workspaces, tokens, ...rest }: State): string {
   const inside = workspaces.map(({ files, checkpoints, ...workspace }) => ({
     ...workspace,

@@ -19,13 +19,13 @@ while (Date.now() < end || result.taken < Number(LEAST)) {
   result.taken++;
   try {
     closeSync(openSync(inside, 'wx'));
-    await new Promise((resolve) => setImmediate(resolve)); // others have their turn
+    await new Promise((resolve) => setImmediate(resolve)); // lets other processes run
     unlinkSync(inside);
   } catch (error) {
     if (!['EEXIST', 'ENOENT'].includes(error.code)) throw error;
     result.twice++;
   }
-  writeFileSync(dead, '4194304 1'); // above every number of a process
+  writeFileSync(dead, '4194304 1'); // larger than every process id
   renameSync(dead, path);
 }
 console.log(JSON.stringify(result));

@@ -16,7 +16,7 @@ const ofNote = (target: Target): Example => ({ ...withSession(target), params: {
 
 const needsAll = { needsSubscription: true, ownsWorkspace: true } as const;
 
-/** Part of the route table: the Automation API. What it does to a bad key session is in api/automation-access. */
+/** The routes of the Automation API. Bad key sessions are tested in api/automation-access. */
 export const AUTOMATION_ROUTES: readonly Route[] = [
   {
     method: 'GET',

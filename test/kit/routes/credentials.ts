@@ -5,16 +5,16 @@ import { generatePat } from '../../../src/domain/auth/index.js';
 import { BASE_URL } from '../index.js';
 import { type Household, mint, type Scene } from './scene.js';
 
-/** What a request carries to say who it is from. */
+/** The part of a request that identifies its sender. */
 export interface Proof {
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: string;
 }
 
-/** A credential, and all that the specification lets the service see in it. */
+/** A credential, and what the specification lets the service see in it. */
 export interface Credential {
   readonly name: string;
-  /** Undefined when it must be taken for nobody's. */
+  /** Undefined when the credential must count as none. */
   readonly bearer?: Bearer;
   readonly proof: (scene: Scene) => Proof | Promise<Proof>;
 }
@@ -27,10 +27,10 @@ export interface Bearer {
 
 export const isActive = ({ user }: Bearer): boolean => user === 'owner' || user === 'stranger';
 
-/** Whether the things that a request aims at are the bearer's own; strangers aim at those of others. */
+/** Whether the target belongs to the bearer; a stranger aims at things of the owner. */
 export const isOwner = ({ user }: Bearer): boolean => user === 'owner' || user === 'lapsed';
 
-/** Whose things a credential is tried on. */
+/** The household at whose things a credential aims. */
 export function householdAimedAt({ owner, lapsed, suspended }: Scene, { bearer }: Credential): Household {
   if (bearer?.user === 'suspended') return suspended;
   return bearer?.user === 'lapsed' ? lapsed : owner;
@@ -38,7 +38,7 @@ export function householdAimedAt({ owner, lapsed, suspended }: Scene, { bearer }
 
 export const bearerHeader = (token: string): Proof => ({ headers: { Authorization: `Bearer ${token}` } });
 
-/** Every one of these would open the route, had it not the fault that it is named for. */
+/** Each of these would be admitted without the fault that it is named for. */
 const WORTHLESS: Readonly<Record<string, (scene: Scene) => Proof | Promise<Proof>>> = {
   none: () => ({}),
   'an empty bearer': () => ({ headers: { Authorization: 'Bearer ' } }),
@@ -164,7 +164,7 @@ interface Forgery {
   readonly claims?: Record<string, unknown>;
 }
 
-/** The owner's JWT, signed by a trusted key, but for what is told; undefined leaves something out. */
+/** The owner's JWT signed by a trusted key, with these changes; undefined omits a claim or a header. */
 async function forged(scene: Scene, { key, header, claims }: Forgery): Promise<Proof> {
   const signer = new SignJWT(defined({ ...claimsOf(scene), ...claims }));
   signer.setProtectedHeader(defined({ alg: 'RS256', kid: scene.key.id, ...header }) as JWTHeaderParameters);
@@ -205,5 +205,5 @@ function withOtherSignature(token: string): string {
   return `${header}.${payload}.${bytes.toString('base64url')}`;
 }
 
-/** A forged token that differs from these in nothing must be let in, or the forgeries prove nothing. */
+/** A forged token without a fault must be admitted, or the forgeries prove nothing. */
 export const faultless = (scene: Scene): Promise<Proof> => forged(scene, {});

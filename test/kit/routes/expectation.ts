@@ -2,7 +2,7 @@ import { type Bearer, type Credential, isActive, isOwner } from './credentials.j
 import { type Match, serving, type Spelling } from './forms.js';
 import type { Example, Route, Target } from './route-table.js';
 
-/** One request of the matrix, and what the specification says it answers. */
+/** One request of the matrix, and the status that the specification requires. */
 export interface Cell {
   readonly form: string;
   readonly spelling: Spelling;
@@ -50,14 +50,14 @@ const isExempt = ({ unlessGranted }: Route, { pat }: Bearer): boolean =>
   unlessGranted !== undefined && pat?.scopes.includes(unlessGranted) === true;
 
 function isLetIn({ params }: Match, bearer: Bearer, { workspaceId }: Target): boolean {
-  // What stands in the path can be spoilt by the spelling; a header or the query is not.
+  // A spelling can change what is in the path, but neither a header nor the query.
   const isNamed = params.id === undefined || params.id.toLowerCase() === workspaceId;
   return isNamed && mayNameWorkspace(bearer);
 }
 
 const mayNameWorkspace = (bearer: Bearer): boolean => isOwner(bearer) && bearer.pat?.bound !== 'elsewhere';
 
-/** What is left when nobody is refused: a parameter that the spelling has spoilt, a fault put in, or success. */
+/** The status when nobody is refused: of a parameter that the spelling changes, of a fault, or of success. */
 function ownAnswer({ route, params }: Match, { example, isBroken }: Asked): number {
   const isWorkspace = (name: string): boolean => name === 'id' && route.ownsWorkspace === true;
   const names = Object.keys(params).filter((name) => !isWorkspace(name));

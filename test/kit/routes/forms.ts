@@ -3,9 +3,9 @@ import { type Example, type Route, ROUTES, type Target } from './route-table.js'
 /** A way to spell a request, as proxies and attackers do. */
 export interface Form {
   readonly name: string;
-  /** Undefined where the route has no such form. */
+  /** Undefined when the route has no such form. */
   readonly spell: (route: Route, path: string) => Spelling | undefined;
-  /** The route's own fault is put in. */
+  /** Whether the request has the fault of the route. */
   readonly isBroken?: true;
 }
 
@@ -55,7 +55,7 @@ export const FORMS: readonly Form[] = [
   { name: 'no slash in front', spell: respelt((path) => path.replace('/', '*')) },
 ];
 
-/** The last segment of the pattern that is no parameter has its first letter encoded. */
+/** Encodes the first letter of the last segment of the pattern that is not a parameter. */
 function withEncodedLetter({ path: pattern }: Route, path: string): string {
   const at = pattern.split('/').findLastIndex((segment) => /^[a-z]/.test(segment));
   const segments = path.split('/');
@@ -66,7 +66,7 @@ function withEncodedLetter({ path: pattern }: Route, path: string): string {
 const withCapitalId = (path: string): string =>
   path.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, (id) => id.toUpperCase());
 
-/** The path of an example, with its parameters in. */
+/** The path of an example, with its parameters filled in. */
 export function pathTo({ path }: Route, { params = {} }: Example, { workspaceId }: Target): string {
   return path.replace(/:(\w+)|\*/g, (whole, name: string | undefined) => {
     return params[name ?? whole] ?? (name === 'id' ? workspaceId : whole);
@@ -79,8 +79,8 @@ export interface Match {
 }
 
 /**
- * The route that serves a request, by this rule: segments are percent-decoded one by one and compared exactly, case
- * and all; a parameter is anything but nothing; a segment that is spelt out wins. The host of an address is not looked at.
+ * The route that serves a request: segments are percent-decoded one by one and compared exactly, with case;
+ * a parameter matches any non-empty segment; a literal segment wins. The host of an address is ignored.
  */
 export function serving({ method, path }: Spelling): Match | undefined {
   const spelt = `${method} ${path}`;
@@ -88,11 +88,11 @@ export function serving({ method, path }: Spelling): Match | undefined {
   return SERVED.get(spelt);
 }
 
-/** What has been asked for: all credentials spell a route alike. */
+/** Results so far, because all credentials use the same spellings. */
 const SERVED = new Map<string, Match | undefined>();
 
 function found(method: string, path: string): Match | undefined {
-  // Paths of the identity handler have one spelling: a proxy's rules for the sign-in must not miss another one.
+  // Paths of the identity handler have one spelling, so that no other evades a proxy's rules for sign-in.
   if (path.includes('%') && decodeURIComponent(path).includes('/api/auth/')) return undefined;
   const segments = path
     .replace(/^https?:\/\/[^/]+/, '')

@@ -6,7 +6,7 @@ import { send } from './send.js';
 
 const EXPORT = '/api/v1/auth/me/export';
 
-/** Says when it was made, and lists who is signed in. */
+/** Files that say when they were made, or who is signed in. */
 const OF_THE_MOMENT = /^(?:manifest|account)\.json$|^checksums\/|^(?:sessions|audit|key-sessions)-/;
 
 /** All that a user can read: status and body of every GET that needs a token, and the files of the export. */

@@ -7,8 +7,8 @@ import { RECOVERY_SLOT } from '../key-slots.js';
 import { AUTOMATION_ROUTES } from './automation-routes.js';
 
 /**
- * A route of the contract as data: who may use it, and one request that is in order. routes.spec.ts holds the router
- * and the declared policies to this table; access-matrix.spec.ts sends every route every credential.
+ * A route of the contract as data: who may use it, and a valid request. routes.spec.ts compares this table
+ * with the router and the declared policies; access-matrix.spec.ts sends every route with every credential.
  *
  * A new route is one more row. Take its access and flags from the specification, never from the controller, which is
  * what is checked here; give an example that answers `status`, and name the tables that it may write. A new kind of
@@ -18,25 +18,25 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
   /** As the router has it. */
   readonly path: string;
-  /** The scopes, any of which opens it to a personal access token (`full` always does); or `interactive`: a JWT alone. */
+  /** Scopes, any of which admits a personal access token (`full` always does); `interactive`: a JWT only. */
   readonly access: 'public' | 'interactive' | readonly Scope[];
   /** 402 without an active subscription. */
   readonly needsSubscription?: true;
-  /** But not with a token that was given this scope by name. */
+  /** Except for a token that has this scope by name. */
   readonly unlessGranted?: Scope;
-  /** 404 unless `:id`, or what the example names it by where the path has none, is a workspace of the caller. */
+  /** 404 unless `:id`, or where the path has none the workspace in the example, belongs to the caller. */
   readonly ownsWorkspace?: true;
-  /** The same where no guard sees to it, because the body names the workspace, or the path under another name. */
+  /** The same without a guard, because the body names the workspace, or the path under another name. */
   readonly namesWorkspace?: true;
-  /** 404 unless the thing in the path is the caller's; for what belongs to a user and to no workspace. */
+  /** 404 unless the thing in the path, which belongs to a user and to no workspace, is the caller's. */
   readonly ownsItem?: true;
-  /** Succeeds as well when what it is about is not there. */
+  /** Succeeds even when its object does not exist. */
   readonly isIdempotent?: true;
   /** 403 for a token that is bound to a workspace. */
   readonly isUnbound?: true;
   /** Never 429. */
   readonly isUnlimited?: true;
-  /** 404, not 401, for the JWT of a user who is gone. */
+  /** 404, not 401, for the JWT of a deleted user. */
   readonly seesDeletedUsers?: true;
   /** A GET without the HEAD that every other GET has. */
   readonly hasNoHead?: true;
@@ -45,27 +45,27 @@ export interface Route {
   readonly isPage?: true;
   /** A page that answers like an unknown address: JSON, unless the client asks for HTML. */
   readonly looksUnknown?: true;
-  /** The status for a credential of that name, where it is another one. */
+  /** Other statuses, by name of the credential. */
   readonly statusFor?: Readonly<Record<string, number>>;
 
-  /** A request that is in order; the plain method and path when there is none. */
+  /** A valid request; by default the plain method and path. */
   readonly example?: (target: Target) => Example;
-  /** What the example answers when all is in order: 200 unless said. */
+  /** The status of the example; 200 by default. */
   readonly status?: number;
-  /** What it answers to somebody whose subscription has ended, where that is neither `status` nor 402. */
+  /** The status when the subscription has ended, if neither `status` nor 402. */
   readonly statusWhenLapsed?: number;
-  /** What changes the example into one that is 400, which comes after every other refusal. */
+  /** The change that makes the example a 400, which comes after every other refusal. */
   readonly broken?: Example;
-  /** What a malformed parameter other than the workspace answers: 404 unless said. */
+  /** The status for a malformed parameter other than the workspace; 404 by default. */
   readonly malformed?: 200 | 400;
-  /** Tables that the example may write; none unless said. */
+  /** Tables that the example may write; none by default. */
   readonly writes?: readonly string[];
-  /** What the example uses up, so that each request that succeeds needs another one. */
+  /** What the example uses up, so that each successful request needs another one. */
   readonly uses?:
     'workspace' | 'file' | 'checkpoint' | 'keySlot' | 'asset' | 'device' | 'note' | 'keySession';
 }
 
-/** Things of one user that are there to be aimed at. */
+/** The things of one user that requests aim at. */
 export interface Target {
   readonly workspaceId: string;
   /** A live file in it, and a version of another file. */
@@ -73,11 +73,11 @@ export interface Target {
   readonly versionedPath: string;
   readonly versionId: string;
   readonly checkpointId: string;
-  /** One of two key slots in it, and what proves knowledge of its master key: hex. */
+  /** One of two key slots in it, and the proof of its master key in hex. */
   readonly keySlotId: string;
   readonly verificationHash: string;
   readonly assetToken: string;
-  /** A live note in it that opens with the key, by a path as long as can be, and a version of it; a live key session. */
+  /** A live note that the key opens, at a path of maximal length; a version of it; a live key session. */
   readonly notePath: string;
   readonly noteVersionId: string;
   readonly keySession: string;
@@ -90,7 +90,7 @@ export interface Target {
 }
 
 export interface Example {
-  /** Values of the path's parameters; `:id` is the workspace unless said. */
+  /** Values of the path's parameters; `:id` is the workspace by default. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -101,7 +101,7 @@ export interface Example {
 const READ: readonly Scope[] = ['documents:read'];
 const WRITE: readonly Scope[] = ['documents:write'];
 const EITHER: readonly Scope[] = ['documents:read', 'documents:write'];
-/** Nothing less than everything. */
+/** Full access alone. */
 const FULL: readonly Scope[] = ['full'];
 
 const WORKSPACE = '/api/v1/workspaces/:id';
@@ -181,7 +181,7 @@ export const ROUTES: readonly Route[] = [
     method: 'DELETE',
     path: '/api/v1/auth/me',
     access: 'interactive',
-    // Not the caller's own address: what succeeds would take the caller along. test/quick/api/account.spec.ts has that.
+    // Another address than the caller's: success would delete the caller. See test/quick/api/account.spec.ts.
     example: () => ({ body: { confirm: 'somebody-else@example.org' } }),
     status: 400,
     broken: NOT_JSON,
@@ -251,7 +251,7 @@ export const ROUTES: readonly Route[] = [
     path: WORKSPACE,
     access: FULL,
     ownsWorkspace: true,
-    writes: [...CONTENT, 'checkpoints', 'access_tokens', 'push_subscriptions', 'audit_events'], // whatever is in it goes with it
+    writes: [...CONTENT, 'checkpoints', 'access_tokens', 'push_subscriptions', 'audit_events'],
     uses: 'workspace',
   },
   {
@@ -448,7 +448,7 @@ export const ROUTES: readonly Route[] = [
     needsSubscription: true,
     ownsWorkspace: true,
     example: ofCheckpoint,
-    writes: ['checkpoints', 'retention_marks'], // its versions may be thinned now
+    writes: ['checkpoints', 'retention_marks'], // versions that it pinned may be thinned
     uses: 'checkpoint',
   },
   {
@@ -578,11 +578,11 @@ export const ROUTES: readonly Route[] = [
     access: EITHER,
     namesWorkspace: true,
     example: ({ workspaceId, deviceId }) => ({ params: { workspaceId, deviceId } }),
-    malformed: 200, // whatever it is, it is not subscribed
+    malformed: 200, // a malformed device id has no subscription
     writes: ['push_subscriptions'],
   },
 
-  // Forms without the token of a page of ours are refused; test/quick/api has those with it.
+  // Forms without the token of a page are refused; test/quick/api tests them with it.
   {
     method: 'GET',
     path: '/auth/desktop-handoff',
@@ -616,7 +616,7 @@ export const ROUTES: readonly Route[] = [
     example: () => ({ headers: FORM, body: `${CLIENT_STATE}&return_to=https://editor.example.org` }),
     status: 400,
   },
-  // Without a provider there is nothing; test/deep/api/single-sign-on has it with one.
+  // Without a provider these are 404; test/deep/api/single-sign-on tests them with one.
   { method: 'POST', path: '/auth/single-sign-on', access: 'public', isPage: true, status: 404 },
   { method: 'GET', path: '/auth/single-sign-on/callback', access: 'public', isPage: true, status: 404 },
   {
@@ -648,7 +648,7 @@ export const ROUTES: readonly Route[] = [
   accountRedirect('/single-sign-on/disconnect'),
   accountForm('/notices'),
   accountRedirect('/notices'),
-  // Mail providers post without a form of ours; a token that the service has not made is refused.
+  // Mail providers post without a form; a token that the service has not made is refused.
   { method: 'GET', path: `${ACCOUNT}/unsubscribe`, access: 'public', isPage: true, status: 422 },
   { method: 'POST', path: `${ACCOUNT}/unsubscribe`, access: 'public', isPage: true, status: 422 },
   linkPage('/new-address'),
@@ -660,7 +660,7 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: `${ACCOUNT}/password`, access: 'public', isPage: true, status: 303 },
 ];
 
-/** For everybody but administrators, nothing is there. */
+/** 404 for everybody but administrators. */
 function adminPage(path: string): Route {
   const example = { params: ADMIN_PARAMS };
   return {
@@ -691,7 +691,7 @@ function accountForm(path: string): Route {
   };
 }
 
-/** The token of a link moves from the address to a cookie, whatever it is. */
+/** Moves the token of a link from the address to a cookie, even an invalid one. */
 function linkPage(path: string): Route {
   return {
     method: 'GET',
@@ -715,10 +715,10 @@ function accountRedirect(path: string): Route {
   };
 }
 
-/** `GET /api/v1/workspaces`: what a route is called. */
+/** The name of a route: `GET /api/v1/workspaces`. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
 
-/** Where nothing is: well-formed all the same. */
+/** Well-formed ids of things that do not exist. */
 export const absentTarget = (): Target => ({
   workspaceId: randomUUID(),
   encryptedPath: 'YWJzZW50',

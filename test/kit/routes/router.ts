@@ -22,8 +22,8 @@ export interface RouterEntry {
 }
 
 /**
- * Everything that a Fastify server started by `start` will route, whoever registered it: a route beside Nest and its
- * guards is in here too. Fastify announces its instances before they have any route.
+ * Every route of a Fastify server started by `start`, including routes beside Nest and its guards.
+ * Fastify announces its instances before they have any route.
  */
 export async function routesOf<T>(start: () => Promise<T>): Promise<{ started: T; entries: RouterEntry[] }> {
   const entries: RouterEntry[] = [];
@@ -41,7 +41,7 @@ export async function routesOf<T>(start: () => Promise<T>): Promise<{ started: T
   }
 }
 
-/** What of a row a handler declares by its decorators. */
+/** The parts of a row that a handler declares by decorators. */
 export interface Policy extends Pick<Route, 'method' | 'path' | 'access'> {
   readonly needsSubscription: true | undefined;
   readonly unlessGranted: Scope | undefined;
@@ -51,7 +51,7 @@ export interface Policy extends Pick<Route, 'method' | 'path' | 'access'> {
   readonly seesDeletedUsers: true | undefined;
 }
 
-/** What the handlers declare, as rows of the table. */
+/** The declarations of the handlers, as rows of the table. */
 export function declaredPolicies(app: NestFastifyApplication): Policy[] {
   const scanner = app.get(MetadataScanner, { strict: false });
   const controllers = app.get(DiscoveryService, { strict: false }).getControllers();
@@ -94,7 +94,7 @@ const pathOf = (target: Handler): string => Reflect.getMetadata(PATH_METADATA, t
 
 const joined = (...parts: string[]): string => `/${parts.join('/').split('/').filter(Boolean).join('/')}`;
 
-/** Under which key a decorator leaves its mark. */
+/** The metadata key of a decorator. */
 function keyOf(decorator: ClassDecorator): string {
   class Probe {}
   decorator(Probe);

@@ -11,41 +11,41 @@ import { BASE_URL, startService, type TestService, TestUser, TestWorkspace } fro
 import { RECOVERY_SLOT } from '../key-slots.js';
 import type { Route, Target } from './route-table.js';
 
-/** With a character more it would be too long: so every spelling that adds one is malformed. */
+/** Of maximal length, so that every spelling that adds a character is malformed. */
 const NOTE_PATH = `${'n'.repeat(1021)}.md`;
 
-/** With the pages that need mail; nothing listens there. */
+/** Settings for pages that need mail; nothing listens there. */
 const MAIL = {
   SMTP_URL: 'smtp://127.0.0.1:9',
   MAIL_FROM: 'sync@example.org',
   EMAIL_VERIFICATION: 'optional',
 };
 
-/** Everybody in it, and what each of them has. */
+/** All users of the tests, with their things. */
 export interface Scene {
   readonly service: TestService;
-  /** A user with all that can be aimed at, and a subscription. */
+  /** A user with everything that requests aim at, and a subscription. */
   readonly owner: Household;
-  /** Another such user, who aims at the owner's things. */
+  /** Another such user, who aims at things of the owner. */
   readonly stranger: Household;
-  /** The same two, but their subscriptions have ended. */
+  /** Two more, whose subscriptions have ended. */
   readonly lapsed: Household;
   readonly lapsedStranger: Household;
-  /** A user with all of that too, whom the operator has suspended, and a token from before. */
+  /** A suspended user with all of that, and a token from before. */
   readonly suspended: Household & { readonly pat: string };
-  /** A user who is no more, with tokens from before. */
+  /** A deleted user, with tokens from before. */
   readonly gone: { readonly jwt: string; readonly pat: string };
-  /** Tokens of the owner that are no good any more. */
+  /** Invalid tokens of the owner. */
   readonly revokedPat: string;
   readonly expiredPat: string;
-  /** A JWT of theirs whose session has ended. */
+  /** A JWT of the owner whose session has ended. */
   readonly endedJwt: string;
   readonly ownerSession: { readonly token: string; readonly cookie: string };
   /** A signing key that the service trusts, so that a forged token has no fault but the one under test. */
   readonly key: { readonly id: string; readonly privateKey: KeyObject; readonly publicKey: KeyObject };
 }
 
-/** A user and what stands in one of their workspaces; `elsewhere` is another one of theirs. */
+/** A user, the contents of one of their workspaces, and the id of another one. */
 export interface Household {
   readonly user: TestUser;
   readonly target: Target;
@@ -54,7 +54,7 @@ export interface Household {
 
 export async function setScene(): Promise<Scene> {
   const service = await startService({ env: { LOG_LEVEL: 'warn', ...MAIL } });
-  await service.app.get(Mail).beforeApplicationShutdown(); // or trying to send would change the queue
+  await service.app.get(Mail).beforeApplicationShutdown(); // sending would change the queue
   const key = await trustedKey(service);
   const expiredPat = await expiredPatOf(service, 'owner');
   const ownerSession = await sessionOf(service, 'session-owner');
@@ -90,12 +90,12 @@ async function endedJwtOf(service: TestService, { id, email }: TestUser): Promis
   return token;
 }
 
-/** A workspace with nothing in it, whatever the user's subscription says. */
+/** An empty workspace, whatever the user's subscription. */
 export async function bareWorkspace({ app }: TestService, userId: string): Promise<string> {
   return (await app.get(WorkspacesOfUser).create(userId, 'bare')).id;
 }
 
-/** What a household has, with another one of what a request uses up. */
+/** The target of a household, with a new instance of what a request uses up. */
 export async function targetFor(
   service: TestService,
   { user, target }: Household,
@@ -151,7 +151,7 @@ async function suspendedHousehold(service: TestService): Promise<Scene['suspende
   return { ...home, pat };
 }
 
-/** What proves knowledge of the vault's master key. */
+/** The proof of the vault's master key. */
 async function proofOf({ workspace, masterKey }: TestVault): Promise<string> {
   const { body } = await workspace.user.get(`${workspace.path}/key-slots`).expect(200);
   return verificationHash(masterKey, body.verificationSalt);
@@ -218,7 +218,7 @@ async function sessionOf({ url }: TestService, name: string): Promise<Scene['own
   return { token: answer.body.token, cookie };
 }
 
-/** Before the first token is verified, so that the service reads it along with its own. */
+/** Call before the first token is verified, so that the service reads it with its own keys. */
 async function trustedKey({ database }: TestService): Promise<Scene['key']> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const id = randomUUID();

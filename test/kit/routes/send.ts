@@ -11,10 +11,10 @@ export interface Answer {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
-/** Closes the connections that are kept for the next request. */
+/** Closes the persistent connections. */
 export const hangUp = (): void => agent.destroy();
 
-/** Sends a request with its path as it is spelt: nothing on the way makes `//` or `%61` into what it thinks it means. */
+/** Sends a request with its exact path: nothing normalizes `//` or `%61`. */
 export function send(
   url: string,
   { method, path }: Spelling,

@@ -1,4 +1,4 @@
-// Runs this project's TypeScript files directly, also when an import names their build output.
+// Runs this project's TypeScript files directly, even when an import names their build output.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

@@ -32,7 +32,7 @@ export const calls: fc.Arbitrary<Call[]> = fc.array(
   { maxLength: 25, size: 'max' },
 );
 
-/** What a disk answers to a sequence of calls. Times and inodes are its own. */
+/** The answers of a disk to a sequence of calls, without times and inodes. */
 export async function answers(disk: Disk, calls: readonly Call[]): Promise<unknown[]> {
   const all: unknown[] = [];
   let count = 0;

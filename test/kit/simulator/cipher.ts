@@ -3,7 +3,7 @@ import type { Cipher } from '../../../client/src/folder/ports.js';
 
 const HEADER = 61;
 
-/** Stands in for the cryptography: as long, as different each time, bound to its path, and readable for the oracle. */
+/** Stands in for the encryption: equally long, different each time, bound to its path, readable for tests. */
 export class SimulatedCipher implements Cipher {
   constructor(private readonly nonce: () => number) {}
 
@@ -29,7 +29,7 @@ export class SimulatedCipher implements Cipher {
     return inPieces(async () => sealed(encryptedPath, await joined(content), this.nonce()));
   }
 
-  /** Gives the plaintext first, and tells at the end that it is not the one. */
+  /** Yields the plaintext first, and reports only at the end that it does not belong to the path. */
   async *decryptStream(
     encryptedPath: string,
     envelope: AsyncIterable<Uint8Array>,
@@ -52,7 +52,7 @@ async function joined(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(all);
 }
 
-/** Short, and different for each path. */
+/** A short hash of the path. */
 function bound(encryptedPath: string): string {
   let hash = 0;
   for (const character of encryptedPath) hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) >>> 0;

@@ -44,7 +44,7 @@ export class SimulatedDisk implements Disk {
     const bytes = new TextEncoder().encode(file.text);
     yield bytes.slice(0, 2);
     await this.steps.next();
-    // What was written in between comes too, mixed with what was there before.
+    // A write in between is visible, mixed with the content before.
     yield new TextEncoder().encode(file.text).slice(2);
     this.expected(path, expected);
   }

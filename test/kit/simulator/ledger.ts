@@ -1,13 +1,13 @@
-/** What a person saved must not vanish by anything that the client does. */
+/** Checks that nothing that the client does loses what a person has saved. */
 export class Ledger {
-  /** what broke a promise, in words */
+  /** Broken promises, in words. */
   readonly violations: string[] = [];
-  /** contents that a person has saved and not overwritten or deleted anywhere since */
+  /** Contents that a person has saved and not overwritten or deleted since. */
   readonly current = new Set<string>();
   private readonly onDisks = new Map<string, number>();
-  /** who has renamed a content */
+  /** Who has renamed a content. */
   private readonly movers = new Map<string, Set<object>>();
-  /** deleted by a person, and then lost by a server that was put back in the middle of a sync: nobody could know */
+  /** Contents deleted by a person and lost by a server that was restored during a sync: nobody could know. */
   private readonly excused = new Set<string>();
   private history: () => ReadonlySet<string> = () => new Set();
 
@@ -43,8 +43,8 @@ export class Ledger {
   }
 
   /**
-   * Renamed on two devices, in opposite directions perhaps: each deletes the name that the other has chosen. The content is
-   * in the history then.
+   * Renamed on two devices, perhaps in opposite directions: each deletes the name that the other has chosen.
+   * The content is then in the history.
    */
   isMovedApart(text: string): boolean {
     return (this.movers.get(text)?.size ?? 0) > 1 && this.isAlive(text);
@@ -54,7 +54,7 @@ export class Ledger {
     for (const text of texts) if (!this.current.has(text)) this.excused.add(text);
   }
 
-  /** After the server has lost its memory: what is nowhere any more is nobody's fault. */
+  /** Forgets contents that are nowhere any more after the server has lost data. */
   writeOff(): void {
     for (const text of this.current) if (!this.isAlive(text)) this.current.delete(text);
   }

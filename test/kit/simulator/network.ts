@@ -14,13 +14,13 @@ import type {
 import type { SimulatedServer } from './server.js';
 import type { Steps } from './steps.js';
 
-/** The server through a network that loses requests and answers, and cuts batches anywhere. */
+/** A network to the server that loses requests and answers, and cuts batches anywhere. */
 export class SimulatedNetwork implements Remote {
   constructor(
     private readonly server: SimulatedServer,
     private readonly steps: Steps,
     private readonly device: () => string,
-    /** how many of a hundred requests go wrong */
+    /** Failing requests in a hundred. */
     private readonly faults: number,
   ) {}
 

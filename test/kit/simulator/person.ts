@@ -2,14 +2,14 @@ import { parentsOf } from '../../../client/src/folder/trees.js';
 import type { Ledger } from './ledger.js';
 import { type Node, Volume } from './volume.js';
 
-/** What somebody does in a folder, with any program. What is impossible just then is not done. */
+/** What a person does in a folder, with any program. Impossible actions are skipped. */
 export class Person {
   constructor(
     private readonly volume: () => Volume,
     private readonly ledger: Ledger,
   ) {}
 
-  /** Writes into a file where it is, or makes it. */
+  /** Writes into an existing file in place, or creates it. */
   save(path: string, text: string): void {
     this.does((volume) => {
       if (volume.isFull) return;
@@ -23,7 +23,7 @@ export class Person {
     });
   }
 
-  /** As editors do it: another file takes the place. */
+  /** Replaces a file by another one, as editors do. */
   replace(path: string, text: string): void {
     this.does((volume) => {
       const node = volume.look(path);
@@ -39,7 +39,7 @@ export class Person {
     this.does((volume) => this.forgetAll(volume.take(path), path));
   }
 
-  /** Files and directories; takes the place of what is there. */
+  /** Renames a file or directory, replacing what is there. */
   rename(from: string, to: string): void {
     this.does((volume) => {
       const node = volume.look(from);
@@ -70,7 +70,7 @@ export class Person {
     this.does((volume) => volume.makeParents(`${path}/x`));
   }
 
-  /** A link in the place of a file or directory, whose files are deleted by that. */
+  /** Replaces a file or directory, whose files are deleted, by a link. */
   link(path: string): void {
     this.does((volume) => {
       if (!volume.canBeNamed(path)) return;
@@ -124,10 +124,10 @@ export class Person {
   }
 }
 
-/** Another volume with the same files, as a copying program makes it. */
+/** Copies the files of a volume to another one, like a copying program. */
 export function copyOf(volume: Volume, to: Volume): void {
   const copy = (node: Node, path: string): void => {
-    // Of names that are one on the other disk, the first is copied; so is no name that it does not take.
+    // Of names that are equal on the other disk the first is copied; names that it refuses are skipped.
     if (path !== '' && (!to.canBeNamed(path) || (to.look(path) && node.kind !== 'directory'))) return;
     if (node.kind === 'directory') {
       const there = to.look(path);

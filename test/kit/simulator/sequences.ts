@@ -4,7 +4,7 @@ import { sealedPath } from './cipher.js';
 import { QUIETLY, type SyncPlan, World } from './world.js';
 import type { Nature } from './volume.js';
 
-/** Few, so that devices meet; files and directories of one name, spellings that disks fold, a name that is too long for some. */
+/** Few paths, so that devices meet, with names that disks fold or refuse, or that also name a directory. */
 export const PATHS = [
   'a.md',
   'A.md',
@@ -124,7 +124,7 @@ const ACTS = {
   compact: (world: World) => world.server.compact(),
   restoreVersion: (world: World, { path, other }: Act) => {
     const encryptedPath = sealedPath(at(PATHS.slice(0, -1), path).normalize('NFC'));
-    world.ledger.retire(world.server.live().get(encryptedPath) ?? ''); // somebody has chosen another instead
+    world.ledger.retire(world.server.live().get(encryptedPath) ?? ''); // a person has chosen another version
     world.server.restore('browser', encryptedPath, other);
   },
   loseBlob: (world: World, { path }: Act) =>
@@ -209,7 +209,7 @@ export const sequence: fc.Arbitrary<Sequence> = fc.record({
   ),
 });
 
-/** Plays a sequence, lets the world come to rest, and says what does not hold. */
+/** Plays a sequence until the world is at rest. @returns what does not hold */
 export async function played({ natures, commands }: Sequence): Promise<string[]> {
   kept = new Map();
   const world = new World(natures);

@@ -29,7 +29,7 @@ interface Contents {
 const PULLED = 3;
 const PAGE = 2;
 
-/** A model of the service: what the routes of the log and the files do, without HTTP. */
+/** A model of the service: the routes of the log and of files, without HTTP. */
 export class SimulatedServer {
   head = 0;
   floor = 0;
@@ -55,7 +55,7 @@ export class SimulatedServer {
     this.saved = { files: new Map(this.files), log: [...this.log] };
   }
 
-  /** Puts the backup back. The head goes up by a gap, so that no cursor from before fits. */
+  /** Restores the backup. The head advances by a gap, so that no earlier cursor is valid. */
   putBack(): void {
     this.files = new Map(this.saved.files);
     this.log = [...this.saved.log];
@@ -67,7 +67,7 @@ export class SimulatedServer {
     this.log = [];
   }
 
-  /** The blob of the live version is gone. */
+  /** Loses the blob of the live version. */
   loseBlob(encryptedPath: string): void {
     this.lost.add(encryptedPath);
   }
@@ -113,7 +113,7 @@ export class SimulatedServer {
     return { encryptedPath, status: 'stored', contentHash, version: version.version };
   }
 
-  /** A new version with the content of an old one, also of a deleted file. */
+  /** Adds a version with the content of an old one, even to a deleted file. */
   restore(device: string, encryptedPath: string, index: number): void {
     const versions = this.files.get(encryptedPath)?.versions ?? [];
     const old = versions[index % Math.max(1, versions.length)];

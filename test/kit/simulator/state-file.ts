@@ -4,10 +4,10 @@ import { Killed, type Steps } from './steps.js';
 /** A file that outlives processes. */
 export class Bytes {
   written: Uint8Array = new Uint8Array();
-  /** what outlives a loss of power for certain */
+  /** What certainly survives a loss of power. */
   durable: Uint8Array = new Uint8Array();
 
-  /** Some of what was not flushed is lost. */
+  /** Loses some of what was not flushed. */
   losePower(share: number): void {
     const common = this.written.length >= this.durable.length ? this.durable.length : 0;
     const kept = common + Math.floor((this.written.length - common) * share);
@@ -27,7 +27,7 @@ export class Bytes {
   }
 }
 
-/** Simulates the file of the state: an append can be cut anywhere, a replacement is whole or did not happen. */
+/** Simulates the state file: an append can be cut anywhere, a replacement is complete or has not happened. */
 export class SimulatedStateFile implements StateFile {
   constructor(
     private readonly bytes: Bytes,

@@ -26,7 +26,7 @@ export class Steps {
     this.events.sort((a, b) => a.at - b.at);
   }
 
-  /** @throws Killed at the step of its death, and ever after */
+  /** @throws Killed at the step of its death and at all later ones */
   async next(): Promise<void> {
     if (this.isKilled) throw new Killed();
     this.count++;

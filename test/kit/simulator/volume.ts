@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.js';
 
 export interface Nature {
   readonly foldsCase: boolean;
-  /** gives names back decomposed, in whatever form they came */
+  /** Returns names decomposed, in whatever form they were written. */
   readonly givesNfd: boolean;
   readonly wholeSeconds: boolean;
   readonly maxName: number;
@@ -22,14 +22,14 @@ export type Node = FileNode | DirectoryNode | (Common & { kind: 'link' });
 
 interface Place {
   readonly parent: DirectoryNode;
-  /** as it is spelled on the disk, where it is there */
+  /** As it is spelled on the disk, if it exists. */
   readonly name: string;
   readonly node: Node | undefined;
 }
 
 export const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
-/** A simulated disk with one folder on it, and what its system would let happen to it. */
+/** A simulated disk with one folder, and the behaviour of its system. */
 export class Volume {
   marker: string | undefined;
   readonly staged = new Map<string, string>();
@@ -63,7 +63,7 @@ export class Volume {
     return { kind, size: node.kind === 'file' ? bytesOf(node.text) : 0, mtimeNs, ctimeNs, ino };
   }
 
-  /** @throws DiskError when a parent is not there or is no directory */
+  /** @throws DiskError when a parent does not exist or is not a directory */
   find(path: string): Place {
     const names = path.split('/');
     let parent: DirectoryNode = this.root;
@@ -108,7 +108,7 @@ export class Volume {
     }
   }
 
-  /** Puts a node there, in the place of what is there. The spelling of what is there stays. */
+  /** Puts a node there, replacing what is there, whose spelling stays. */
   put(path: string, node: Node): void {
     const { parent, name } = this.find(path);
     this.mayCreate(name);
@@ -153,7 +153,7 @@ export class Volume {
     if (bytesOf(name) > this.nature.maxName) throw new DiskError('name', 'the name is too long');
   }
 
-  /** Names are durable once their directories were flushed; until then a loss of power may undo what was done. */
+  /** Names are durable once their directories were flushed; until then a loss of power may undo a change. */
   canBeUndone(directories: string[], undo: () => void): void {
     this.undo.push({ directories, undo });
   }

@@ -17,13 +17,13 @@ import { type Nature, Volume } from './volume.js';
 
 export interface SyncPlan {
   readonly seed: number;
-  /** the step at which the process is killed */
+  /** The step at which the process is killed. */
   readonly killAt: number | undefined;
   readonly killWhen?: () => boolean;
-  /** the share of what was not flushed that survives; undefined: only the process dies */
+  /** The share of unflushed data that survives; undefined: only the process dies. */
   readonly power: number | undefined;
   readonly faults: number;
-  /** what happens right before a step */
+  /** Actions before a step. */
   readonly meanwhile: readonly { readonly at: number; readonly happen: () => void | Promise<void> }[];
 }
 
@@ -33,13 +33,13 @@ export const QUIETLY: SyncPlan = { seed: 1, killAt: undefined, power: undefined,
 export class Device {
   volume: Volume;
   state = new Bytes();
-  /** where the disk is when it is not mounted */
+  /** The disk while it is not mounted. */
   unmounted: Volume | undefined;
   clockAhead = 0;
   report: Report | undefined;
   isRunning = false;
   isRefused = false;
-  /** what somebody says to mass deletions, and what was asked */
+  /** The person's answer to mass deletions, and the questions. */
   answer = true;
   asked: [direction: string, count: number, of: number][] = [];
   readonly person: Person;
@@ -61,9 +61,9 @@ export class Device {
     return this.world.ms + this.clockAhead;
   }
 
-  /** One run of the client, from its start to its end or its death. */
+  /** One run of the client, until it ends or is killed. */
   async sync({ seed, killAt, killWhen, power, faults, meanwhile }: SyncPlan = QUIETLY): Promise<void> {
-    if (this.isRunning) return; // the lock of the state holds a second one off
+    if (this.isRunning) return; // the lock of the state allows one run
     this.isRunning = true;
     this.isRefused = false;
     this.report = undefined;
@@ -74,7 +74,7 @@ export class Device {
     } catch (error) {
       if (error instanceof WrongFolder) this.isRefused = true;
       else if (error instanceof DiskError)
-        this.report = undefined; // a disk that takes not even the marker
+        this.report = undefined; // the disk cannot even hold the marker
       else if (!(error instanceof Killed)) throw error;
     } finally {
       this.isRunning = false;
@@ -86,7 +86,7 @@ export class Device {
     }
   }
 
-  /** Nothing but the network, a folder that was exchanged, and rules that cannot be read may stop a sync. */
+  /** A sync may stop only because of the network, an exchanged folder, or rules that cannot be read. */
   private judge(faults: number): void {
     const stopped = this.report?.stopped;
     if (stopped === undefined || faults > 0 || /rules|folder|permission|another file/.test(stopped)) return;
@@ -117,7 +117,7 @@ export class Device {
       this.asked.push([direction, paths.length, of]);
       return Promise.resolve(this.answer);
     };
-    // Every other sync takes its contents through the disk.
+    // Every other sync streams its contents through the disk.
     const streamAbove = seed % 2 === 0 ? 0 : undefined;
     const options = { device: this.name, maxFileBytes: 1_000, streamAbove, confirm };
     const stateFile = new SimulatedStateFile(this.state, steps);
@@ -130,7 +130,7 @@ export class Device {
 export class World {
   ms = 1_764_288_000_250;
   nonces = 0;
-  /** whether a person has exchanged folders, so that the client may refuse one until somebody decides */
+  /** Whether a person has exchanged folders, so that the client may refuse one. */
   mayRefuse = false;
   readonly random = new Random(7);
   readonly ledger = new Ledger();
@@ -147,7 +147,7 @@ export class World {
     return this.devices[index % this.devices.length]!;
   }
 
-  /** A content that nobody has written before; all are equally long. */
+  /** A new content; all have the same length. */
   newText(): string {
     return `text${String(++this.contents).padStart(4, '0')}`;
   }
@@ -158,7 +158,7 @@ export class World {
     this.ledger.writeOff();
   }
 
-  /** The folder of one device on the disk of another, which knows nothing of it, or has a copy of the state too. */
+  /** Copies the folder of one device to the disk of another, with or without its state. */
   copyFolder(from: Device, to: Device, withState: boolean): void {
     if (from === to || from.isRunning || to.isRunning || from.unmounted || to.unmounted) return;
     this.mayRefuse = true;
@@ -175,7 +175,7 @@ export class World {
     }
   }
 
-  /** Another client writes what no client should. */
+  /** Another client writes paths and contents that no client should. */
   poison(kind: number): void {
     const paths = [
       '',
@@ -208,7 +208,7 @@ export class World {
     }
   }
 
-  /** Everything works again, and nobody touches anything. */
+  /** Repairs everything and syncs until nothing changes. */
   async comeToRest(): Promise<void> {
     for (const device of this.devices) {
       if (device.unmounted) this.toggleMount(device);
@@ -222,7 +222,7 @@ export class World {
         await device.sync();
         if (device.isRefused) {
           if (!this.mayRefuse) this.ledger.violations.push(`${device.name} refuses its own folder`);
-          device.state = new Bytes(); // somebody decides that it is to be synced
+          device.state = new Bytes(); // a person decides to sync it
           isQuiet = false;
         }
         const { report } = device;

@@ -66,7 +66,7 @@ function fromNow(ms: number): string {
   return new Date(service.clock.now().getTime() + ms).toISOString();
 }
 
-/** A flat 400, and nothing has been minted. */
+/** Expects a 400 with only an error, and no new token. */
 async function expectRefused(user: TestUser, body: unknown): Promise<void> {
   const before = await listed(user);
   const answer = await mint(user, body);
@@ -90,7 +90,7 @@ async function placesOf(text: string): Promise<string[]> {
 }
 
 describe('POST /api/v1/auth/tokens', () => {
-  it('answers the token and its metadata, and nothing more', async () => {
+  it('returns the token and its metadata, and nothing else', async () => {
     const alice = await service.user('mint-alice');
     service.clock.stopAt(new Date('2026-05-01T10:00:00.123Z'));
     try {
@@ -111,7 +111,7 @@ describe('POST /api/v1/auth/tokens', () => {
     }
   });
 
-  it('answers what it was asked for', async () => {
+  it('returns the requested scopes, expiry and workspace', async () => {
     const alice = await service.user('mint-everything');
     const workspace = await alice.workspace();
     const expiresAt = fromNow(MINUTE_MS);
@@ -134,7 +134,7 @@ describe('POST /api/v1/auth/tokens', () => {
     ['expiresIn', 60],
     ['id', randomUUID()],
   ])(
-    'is 400 for the unknown member %s, by name: without what was meant, the token could do more',
+    'is 400 for the unknown member %s and names it, so that no misspelt restriction is lost',
     async (member, value) => {
       const user = await service.user('misspelt');
       const { body } = await mint(user, { name: 'x', [member]: value }).expect(400);
@@ -143,20 +143,20 @@ describe('POST /api/v1/auth/tokens', () => {
     },
   );
 
-  it('shortens the name of an unknown member', async () => {
+  it('shortens the name of an unknown member in the error', async () => {
     const user = await service.user('misspelt-long');
     const { body } = await mint(user, { name: 'x', ['\u{1F511}'.repeat(5_000)]: 1 }).expect(400);
     expect(body.error.length).toBeLessThan(100);
   });
 
-  it('makes another token each time', async () => {
+  it('creates a different token for each request', async () => {
     const alice = await service.user('mint-many');
     const all = await Promise.all(Array.from({ length: 20 }, () => minted(alice)));
     expect(new Set(all.map(({ token }) => token)).size).toBe(20);
     expect(new Set(all.map(({ id }) => id)).size).toBe(20);
   });
 
-  it('is not cached on the way', async () => {
+  it('is answered with Cache-Control: no-store', async () => {
     const { headers } = await mint(await service.user('mint-uncached'), { name: 'x' }).expect(201);
     expect(headers['cache-control']).toBe('no-store');
   });
@@ -190,9 +190,9 @@ describe('the name of a token', () => {
     ['256 characters beyond the basic plane', { name: '🔑'.repeat(256) }],
     ['more than 255 characters with variation selectors', { name: '❤\ufe0f'.repeat(200) }],
     ['half a surrogate pair', { name: 'a\ud83db' }],
-    ['NUL', { name: 'a\u0000b' }],
-    ['a line feed', { name: 'a\nb' }],
-    ['an escape sequence', { name: 'a\u001b[2Jb' }],
+    ['text with NUL', { name: 'a\u0000b' }],
+    ['text with a line feed', { name: 'a\nb' }],
+    ['text with an escape sequence', { name: 'a\u001b[2Jb' }],
     ['a number', { name: 7 }],
     ['a list', { name: ['cli'] }],
     ['an object', { name: { toString: 'cli' } }],
@@ -201,18 +201,18 @@ describe('the name of a token', () => {
 
 describe('expiresAt', () => {
   it.each([
-    ['with milliseconds', '2031-02-03T04:05:06.789Z', '2031-02-03T04:05:06.789Z'],
-    ['with seconds', '2031-02-03T04:05:06Z', '2031-02-03T04:05:06.000Z'],
-    ['with minutes', '2031-02-03T04:05Z', '2031-02-03T04:05:00.000Z'],
-    ['with microseconds', '2031-02-03T04:05:06.789999Z', '2031-02-03T04:05:06.789Z'],
-    ['ahead of UTC', '2031-02-03T04:05:06+05:30', '2031-02-02T22:35:06.000Z'],
-    ['behind UTC', '2031-02-03T04:05:06-0800', '2031-02-03T12:05:06.000Z'],
-    ['without a zone, which is UTC', '2031-02-03T04:05:06', '2031-02-03T04:05:06.000Z'],
-    ['a date, which is its first moment in UTC', '2031-02-03', '2031-02-03T00:00:00.000Z'],
+    ['a time with milliseconds', '2031-02-03T04:05:06.789Z', '2031-02-03T04:05:06.789Z'],
+    ['a time with seconds', '2031-02-03T04:05:06Z', '2031-02-03T04:05:06.000Z'],
+    ['a time with minutes', '2031-02-03T04:05Z', '2031-02-03T04:05:00.000Z'],
+    ['a time with microseconds', '2031-02-03T04:05:06.789999Z', '2031-02-03T04:05:06.789Z'],
+    ['a time ahead of UTC', '2031-02-03T04:05:06+05:30', '2031-02-02T22:35:06.000Z'],
+    ['a time behind UTC', '2031-02-03T04:05:06-0800', '2031-02-03T12:05:06.000Z'],
+    ['a time without a zone, which means UTC', '2031-02-03T04:05:06', '2031-02-03T04:05:06.000Z'],
+    ['a date, which means midnight UTC', '2031-02-03', '2031-02-03T00:00:00.000Z'],
     ['a leap day', '2032-02-29T00:00:00Z', '2032-02-29T00:00:00.000Z'],
-    ['in the year 9999', '9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-    ['null, which is none', null, null],
-  ])('may be a time %s', async (_, expiresAt, kept) => {
+    ['a time in the year 9999', '9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+    ['null, which means no expiry', null, null],
+  ])('may be %s', async (_, expiresAt, kept) => {
     const alice = await service.user('expiry-accepted');
     const { body } = await mint(alice, { name: 'x', expiresAt }).expect(201);
     expect(body.expires_at).toBe(kept);
@@ -224,13 +224,13 @@ describe('expiresAt', () => {
     ['a number', 4_102_444_800_000],
     ['a number in text', '4102444800000'],
     ['a time in words', 'Tue, 03 Feb 2032 04:05:06 GMT'],
-    ['with a blank for the T', '2031-02-03 04:05:06Z'],
+    ['a time with a blank instead of the T', '2031-02-03 04:05:06Z'],
     ['a year', '2031'],
     ['a month', '2031-02'],
     ['a week', '2031-W05-1'],
     ['a day of the year', '2031-034'],
     ['a day of the year that would read as a month', '2031-012'],
-    ['without hyphens', '20310203T040506Z'],
+    ['a time without hyphens', '20310203T040506Z'],
     ['a day without hyphens', '20310203'],
     ['a signed year', '+2031-02-03'],
     ['a year before the common era', '-2031-02-03'],
@@ -240,17 +240,17 @@ describe('expiresAt', () => {
     ['a 13th month', '2031-13-01T00:00:00Z'],
     ['a 25th hour', '2031-02-03T25:00:00Z'],
     ['a 61st minute', '2031-02-03T04:61:00Z'],
-    ['with a small t', '2031-02-03t04:05:06Z'],
+    ['a time with a lowercase t', '2031-02-03t04:05:06Z'],
     ['an hour alone', '2031-02-03T04Z'],
     ['a zone of 25 hours', '2031-02-03T04:05:06+25:00'],
     ['a zone of hours alone', '2031-02-03T04:05:06-08'],
     ['a zone by name', '2031-02-03T04:05:06 UTC'],
-    ['with something behind it', '2031-02-03T04:05:06Z; DROP'],
-    ['with a line feed behind it', '2031-02-03T04:05:06Z\n'],
+    ['a time with trailing text', '2031-02-03T04:05:06Z; DROP'],
+    ['a time with a trailing line feed', '2031-02-03T04:05:06Z\n'],
     ['a list', ['2031-02-03T04:05:06Z']],
     ['an object', {}],
     ['true', true],
-    ['past', '2001-02-03T04:05:06Z'],
+    ['a past time', '2001-02-03T04:05:06Z'],
     ['the epoch', '1970-01-01T00:00:00Z'],
   ])('must not be %s', async (_, expiresAt) =>
     expectRefused(await service.user('expiry-refused'), { name: 'x', expiresAt }),
@@ -305,7 +305,7 @@ describe('the scopes of a token', () => {
 });
 
 describe('the workspace of a token', () => {
-  it('may be spelt in capitals: it is the same uuid', async () => {
+  it('may be written in capitals', async () => {
     const alice = await service.user('bind-capitals');
     const workspace = await alice.workspace();
     const { body } = await mint(alice, { name: 'x', workspaceId: workspace.id.toUpperCase() }).expect(201);
@@ -327,7 +327,7 @@ describe('the workspace of a token', () => {
     expectRefused(await service.user('bind-malformed'), { name: 'x', workspaceId }),
   );
 
-  it('is 404 when it belongs to another user, is deleted or unknown, and the answers are the same', async () => {
+  it('is refused with the same 404 when it belongs to another user, is deleted or unknown', async () => {
     const alice = await service.user('bind-alice');
     const foreign = await (await service.user('bind-bob')).workspace();
     const deleted = await alice.workspace();
@@ -351,8 +351,8 @@ describe('the workspace of a token', () => {
   });
 });
 
-describe('minting for a workspace that is deleted at that moment', () => {
-  it('is 404, and mints nothing', async () => {
+describe('POST tokens for a workspace that is being deleted', () => {
+  it('is 404 and creates no token', async () => {
     const alice = await service.user('bind-race');
     const workspace = await alice.workspace();
     const purge = new pg.Client(service.database.url);
@@ -399,7 +399,7 @@ describe('a malformed body', () => {
 });
 
 describe('a raw token', () => {
-  it('is seen once: no other answer and no line of the log has it', async () => {
+  it('is shown once: no other response and no log line contains it', async () => {
     const own = await startService();
     try {
       const alice = await own.user('alice');
@@ -423,7 +423,7 @@ describe('a raw token', () => {
     }
   });
 
-  it('is stored only as its SHA-256: neither the token nor its body is in the database, as text or as bytes', async () => {
+  it('is stored only as its SHA-256, in no table as text or bytes', async () => {
     const alice = await service.user('hashed');
     const { id, token } = await minted(alice, { scopes: ['documents:read'] });
     await me(alice.at(service.url, token)).expect(200);
@@ -442,7 +442,7 @@ describe('a raw token', () => {
     expect(rows).toEqual([{ id }]);
   });
 
-  it('opens nothing when a character is changed, added or missing, and its hash opens nothing', async () => {
+  it('is refused when a character is changed, added or missing, and so is its hash', async () => {
     const alice = await service.user('guesser');
     const { token } = await minted(alice);
     const changed = token.slice(0, -2) + (token.at(-2) === 'A' ? 'B' : 'A') + token.at(-1)!;
@@ -474,7 +474,7 @@ describe('a raw token', () => {
 });
 
 describe('GET /api/v1/auth/tokens', () => {
-  it('lists the caller’s tokens, newest first, revoked and expired ones too, and never their values', async () => {
+  it('lists the caller’s tokens without values, newest first, also revoked and expired ones', async () => {
     const own = await startService();
     try {
       own.clock.stopAt(new Date('2026-05-01T10:00:00.000Z'));
@@ -520,13 +520,13 @@ describe('GET /api/v1/auth/tokens', () => {
     }
   });
 
-  it('is an empty list for a newcomer', async () => {
+  it('returns an empty list to a new user', async () => {
     expect(await listed(await service.newcomer('list-newcomer'))).toEqual([]);
   });
 });
 
 describe('DELETE /api/v1/auth/tokens/:id', () => {
-  it('revokes; again it is the same answer, and the first time stays', async () => {
+  it('revokes the token; a repeat changes neither the response nor revoked_at', async () => {
     const alice = await service.user('revoke-alice');
     const { id, token } = await minted(alice);
     service.clock.stopAt(service.clock.now());
@@ -542,7 +542,7 @@ describe('DELETE /api/v1/auth/tokens/:id', () => {
     }
   });
 
-  it('is 404 for the token of another user, an unknown and a malformed id, and the answers are the same', async () => {
+  it('is the same 404 for the token of another user, an unknown id and a malformed id', async () => {
     const alice = await service.user('revoke-owner');
     const mallory = await service.user('revoke-stranger');
     const { id, token } = await minted(alice);
@@ -567,7 +567,7 @@ describe('DELETE /api/v1/auth/tokens/:id', () => {
     expect(await listed(alice)).toEqual([expect.objectContaining({ id, revoked_at: null })]);
   });
 
-  it('ends that token alone', async () => {
+  it('revokes no other token', async () => {
     const alice = await service.user('revoke-one');
     const [one, other] = [await minted(alice), await minted(alice)];
     await alice.delete(`${TOKENS}/${one.id}`).expect(200);
@@ -592,7 +592,7 @@ describe('DELETE /api/v1/auth/tokens/:id', () => {
   });
 });
 
-describe('a token that is revoked elsewhere while a body is on its way', () => {
+describe('a token while a request body arrives', () => {
   let other: TestService;
   beforeAll(async () => (other = await startService({ beside: service })));
   afterAll(() => other.close());
@@ -615,7 +615,7 @@ describe('a token that is revoked elsewhere while a body is on its way', () => {
     ['an asset', asset, ({ workspace }) => json(TestAssets.of(workspace).request('post'))],
     ['a note', note, (vault) => json(vault.request('post', '/notes'))],
     ['a workspace', '{"name":"late"}', ({ workspace }) => json(workspace.user.post('/api/v1/workspaces'))],
-  ])('writes nothing: %s is 401', async (_, body, requestOf) => {
+  ])('is refused with 401 and writes nothing once revoked elsewhere: %s', async (_, body, requestOf) => {
     const alice = await service.user('revoke-in-mid-body');
     const vault = await TestVault.setUp(await alice.workspace());
     const { id, token } = await minted(alice);
@@ -629,11 +629,12 @@ describe('a token that is revoked elsewhere while a body is on its way', () => {
     service.clock.advance(3_000);
     const refused = await finish();
     expect([refused.status, refused.text]).toEqual([401, UNAUTHORIZED]);
+    // A blob may be staged and discarded.
     const changed = changedTables(before, await checksums(service.database));
-    expect(changed.filter((table) => table !== 'blobs')).toEqual(['access_tokens', 'audit_events']); // a staged blob comes and goes;
+    expect(changed.filter((table) => table !== 'blobs')).toEqual(['access_tokens', 'audit_events']);
   });
 
-  it('is asked about again after three seconds, and a token that is good still does its work', async () => {
+  it('completes the upload after five minutes when it is still valid', async () => {
     const alice = await service.user('kept-in-mid-body');
     const workspace = (await alice.workspace()).as(alice.at(other.url, (await minted(alice)).token));
     const finish = await begunRequest(other, put(workspace, large), large);
@@ -668,7 +669,7 @@ describe('a token that expires', () => {
 });
 
 describe('last_used_at', () => {
-  /** Every write to a token's row, noted by the database itself. */
+  /** A trigger records every update of a token's row. */
   beforeAll(async () => {
     await service.database.query(`
       CREATE TABLE noted (token_id uuid);
@@ -682,7 +683,7 @@ describe('last_used_at', () => {
     return (await service.database.query('SELECT FROM noted WHERE token_id = $1', [id])).length;
   }
 
-  it('is written once a minute, by one of 50 requests at once, over two instances', async () => {
+  it('is written at most once a minute by 50 concurrent requests over two instances', async () => {
     const other = await startService({ beside: service });
     try {
       const alice = await service.user('used');
@@ -722,7 +723,7 @@ describe('last_used_at', () => {
 });
 
 describe('a token bound to a workspace', () => {
-  /** Every way into a workspace, each of them valid. */
+  /** A valid request to each kind of workspace route. */
   const WAYS: [string, (workspace: TestWorkspace) => supertest.Test][] = [
     ['detail', ({ user, path }) => user.get(path)],
     ['files', ({ user, path }) => user.get(`${path}/files`)],
@@ -736,7 +737,7 @@ describe('a token bound to a workspace', () => {
     ['delete the workspace', ({ user, path }) => user.delete(path)],
   ];
 
-  it('lists that workspace alone, in full as well as reading', async () => {
+  it('lists only that workspace, with scope full and with documents:read', async () => {
     const alice = await service.user('bound-list');
     const [one] = [await alice.workspace('one'), await alice.workspace('two')];
     for (const scopes of [['full'], ['documents:read']]) {
@@ -748,7 +749,7 @@ describe('a token bound to a workspace', () => {
   });
 
   it.each(WAYS)(
-    'is 404 at another workspace of its own user, as at an unknown one: %s',
+    'is refused with the same 404 for another workspace of its user as for an unknown one: %s',
     async (name, way) => {
       const alice = await service.user(`bound-${name.replaceAll(' ', '-')}`);
       const [here, there] = [await alice.workspace(), await alice.workspace()];
@@ -768,7 +769,7 @@ describe('a token bound to a workspace', () => {
     },
   );
 
-  it('may not create a workspace: 403, however much it is granted', async () => {
+  it('is refused with 403 when it creates a workspace, even with scope full', async () => {
     const alice = await service.user('bound-creator');
     const workspace = await alice.workspace();
     const bound = await holder(alice, { workspaceId: workspace.id });
@@ -794,7 +795,7 @@ describe('a token bound to a workspace', () => {
     await alice.get(other.path).expect(200);
   });
 
-  it('may delete its own workspace, and ends with it', async () => {
+  it('may delete its workspace, and no longer works afterwards', async () => {
     const alice = await service.user('bound-suicide');
     const workspace = await alice.workspace();
     const bound = await holder(alice, { workspaceId: workspace.id });
@@ -804,9 +805,9 @@ describe('a token bound to a workspace', () => {
   });
 });
 
-describe('token management with a token', () => {
+describe('token management by an access token', () => {
   it.each([['full'], ['documents:read'], ['agent:invoke'], ['assets:write']])(
-    'is 403, also for its own row: %s',
+    'is refused with 403, even for the token itself: %s',
     async (scope) => {
       const alice = await service.user(`managing-${scope.replace(':', '-')}`);
       const { id, token } = await minted(alice, { scopes: [scope] });
@@ -827,13 +828,13 @@ describe('token management with a token', () => {
         });
       }
       const after = await listed(alice);
-      const use = { last_used_at: expect.any(String) }; // it was shown, though in vain
+      const use = { last_used_at: expect.any(String) }; // refused requests count as use
       expect(after).toEqual(before.map((token) => ({ ...token, ...use })));
     },
   );
 });
 
-describe('minting, with rate limits on', () => {
+describe('POST tokens with rate limits', () => {
   let one: TestService;
   let two: TestService;
   beforeAll(async () => {
@@ -846,7 +847,7 @@ describe('minting, with rate limits on', () => {
   });
   beforeEach(() => one.clock.stopAt(new Date('2026-05-01T10:00:20.000Z')));
 
-  it('is allowed 20 times a minute for each user, over all instances, then answers 429 until the next minute', async () => {
+  it('is allowed 20 times a minute per user over all instances, then 429 until the next minute', async () => {
     const alice = await one.user('mint-limited');
     const bob = await one.user('mint-neighbour');
     for (let n = 0; n < 20; n++) await minted(alice.at(n % 2 ? one.url : two.url));
@@ -864,7 +865,7 @@ describe('minting, with rate limits on', () => {
     await minted(alice);
   });
 
-  it('lets no burst slip through', async () => {
+  it('is allowed 20 times in a burst of 40 concurrent requests', async () => {
     const alice = await one.user('mint-burst');
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, n) => mint(alice.at(n % 2 ? one.url : two.url), { name: 'x' })),

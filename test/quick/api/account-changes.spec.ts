@@ -38,7 +38,7 @@ const account = (browser: Visitor): Promise<supertest.Response> => browser.get('
 const textAt = async (browser: Visitor): Promise<string> => textOf((await account(browser)).text);
 
 describe('the name on the account page', () => {
-  it('is changed, for the API too', async () => {
+  it('can be changed, and the API returns the new one', async () => {
     const { browser, user } = await signedIn('before');
     const answer = await browser.submit(await account(browser), 'Change name', { name: '  Ada  ' });
     expect(answer.headers.location).toBe('/account?done=name');
@@ -58,7 +58,7 @@ describe('the name on the account page', () => {
 });
 
 describe('the trial on the account page', () => {
-  it('is started once, by who has none', async () => {
+  it('can be started once, and is not offered afterwards', async () => {
     const { browser, user } = await signedIn('tries');
     const page = await account(browser);
     const answer = await browser.submit(page, 'Start the trial');
@@ -73,7 +73,7 @@ describe('the trial on the account page', () => {
 });
 
 describe('workspaces on the account page', () => {
-  it('are listed with what is in them', async () => {
+  it('are listed with the number and size of their files, versions and attachments', async () => {
     const { browser, user } = await signedIn('has-notes');
     expect(await textAt(browser)).toContain('There is no workspace yet.');
     await user.post('/api/v1/subscription/trial').expect(200);
@@ -87,7 +87,7 @@ describe('workspaces on the account page', () => {
     );
   });
 
-  it('are renamed, by their owner alone, under the rules for new names', async () => {
+  it('can be renamed by their owner alone, under the rules for new names', async () => {
     const { browser, user } = await signedIn('renames');
     await user.post('/api/v1/subscription/trial').expect(200);
     const workspace = await user.workspace('Diary');
@@ -126,7 +126,7 @@ describe('workspaces on the account page', () => {
     expect(await nameOf(workspace.path)).toBe('Journal <b>');
   });
 
-  it('are deleted with their name, and by their owner alone', async () => {
+  it('can be deleted by their owner alone, who must type the name', async () => {
     const { browser, user } = await signedIn('tidies');
     await user.post('/api/v1/subscription/trial').expect(200);
     const workspace = await user.workspace('Diary');
@@ -151,7 +151,7 @@ describe('workspaces on the account page', () => {
     await user.get(kept.path).expect(200);
   });
 
-  it('are deleted with the password after ten minutes', async () => {
+  it('can be deleted only with the password when the sign-in is not recent', async () => {
     const { browser, user } = await signedIn('later');
     await user.post('/api/v1/subscription/trial').expect(200);
     const workspace = await user.workspace('Diary');
@@ -169,7 +169,7 @@ describe('workspaces on the account page', () => {
     expect(await rows()).toHaveLength(0);
   });
 
-  it('are the newest 100 of many, and their counts end at 1,000', async () => {
+  it('are limited to the newest 100, and counts above 1,000 are shown as "over 1,000"', async () => {
     const { browser, user } = await signedIn('collects');
     await service.database.query(
       `INSERT INTO workspaces (id, user_id, name, created_at, updated_at)
@@ -209,7 +209,7 @@ describe('the export on the account page', () => {
       .parse(bytes)
       .send(new URLSearchParams(fields).toString());
 
-  it('is a file with the account', async () => {
+  it('is an archive with the account and its audit log, in which it is recorded', async () => {
     const { browser, user } = await signedIn('takes-out');
     const { values } = formOf(await account(browser), 'Export everything');
     const answer = await download(browser, Object.entries(values));
@@ -221,7 +221,7 @@ describe('the export on the account page', () => {
     expect(String(audit)).toContain('account.exported');
   });
 
-  it('needs the password after ten minutes', async () => {
+  it('needs the password when the sign-in is not recent', async () => {
     const { browser } = await signedIn('waits');
     advance(ELEVEN_MINUTES);
     const page = await account(browser);
@@ -237,7 +237,7 @@ describe('the export on the account page', () => {
 });
 
 describe('the deletion on the account page', () => {
-  it('needs the address, and ends the account at once', async () => {
+  it('needs the email address typed, and ends the account at once', async () => {
     const { browser, user, email } = await signedIn('goes');
     const page = await account(browser);
     const wrong = await browser.submit(page, 'Delete account', { confirm_email: 'other@example.org' });
@@ -255,7 +255,7 @@ describe('the deletion on the account page', () => {
     expect(formsOf(await account(browser)).map(({ label }) => label)).toEqual(['Sign in', 'Sign up']);
   });
 
-  it('needs the password after ten minutes, and a right one', async () => {
+  it('needs the right password when the sign-in is not recent', async () => {
     const { browser, user, email } = await signedIn('hesitates');
     advance(ELEVEN_MINUTES);
     const page = await account(browser);
@@ -269,7 +269,7 @@ describe('the deletion on the account page', () => {
   });
 });
 
-it('has a link to each of its sections', async () => {
+it('the account page links to its sections', async () => {
   const { browser } = await signedIn('reads');
   const { text } = await account(browser);
   const links = [...text.matchAll(/<a href="#([^"]+)">/g)].map(([, id]) => id!);

@@ -22,7 +22,6 @@ const ME = '/api/v1/auth/me';
 const PASSWORD = 'correct horse battery staple';
 const STRIPE_KEY = 'sk_test_of_the_account_tests';
 
-/** The requests to the provider, and its answers. */
 const provider: { asked: string[]; status: number; body?: string | undefined; server?: Server } = {
   asked: [],
   status: 200,
@@ -47,7 +46,7 @@ beforeEach(() => {
   provider.body = undefined;
 });
 
-/** Somebody who has signed up with a password, has a session and a JWT from it, and uses all that there is. */
+/** A user with a password, a session, a JWT of that session, and data of every kind. */
 interface Inhabitant {
   readonly user: TestUser;
   readonly session: string;
@@ -114,7 +113,7 @@ async function rowsWith(words: string[]): Promise<unknown[]> {
   );
   const searches = tables.map(
     ({ name }) =>
-      // The audit log keeps what was done to which account.
+      // Audit events keep the id of a deleted account.
       `SELECT '${name}' AS "table", to_jsonb(t) AS row FROM ${name} t
        WHERE (to_jsonb(t) - '${name === 'audit_events' ? 'user_id' : ''}')::text ~ $1`,
   );
@@ -129,10 +128,10 @@ const wordsOf = ({ user, session, workspaces }: Inhabitant): string[] => [
 describe(`DELETE ${ME}`, () => {
   it.each([
     ['another address', 'somebody@example.org'],
-    ['nothing', ''],
-    ['no text', 7],
+    ['an empty string', ''],
+    ['a number', 7],
     ['a list', ['confirms@example.org']],
-  ])('answers 400 to %s, and nothing has changed', async (_, confirm) => {
+  ])('answers 400 to %s, and changes nothing', async (_, confirm) => {
     const user = await first.user('confirms');
     await user.workspace();
     const before = await checksums(first.database);
@@ -140,19 +139,19 @@ describe(`DELETE ${ME}`, () => {
     expect(await checksums(first.database)).toEqual(before);
   });
 
-  it('answers 400 to no body', async () => {
+  it('answers 400 without a body and without confirm', async () => {
     const user = await first.user('says-nothing');
     await user.delete(ME).expect(400);
     await user.delete(ME).send({}).expect(400);
     await user.get(ME).expect(200);
   });
 
-  it('takes the address in capitals, with spaces around it', async () => {
+  it('accepts the address in capitals, with spaces around it', async () => {
     const user = await first.user('shouts');
     await remove(user, ' SHOUTS@example.org ').expect(200, { ok: true });
   });
 
-  it('needs an interactive session: a personal access token gets 403, and nothing has changed', async () => {
+  it('needs an interactive session: a personal access token gets 403, and changes nothing', async () => {
     await first.app.get(WorkspacePurge).idle();
     const user = await first.user('by-pat');
     const { body } = await user.post('/api/v1/auth/tokens').send({ name: 'full' }).expect(201);
@@ -201,7 +200,7 @@ describe(`DELETE ${ME}`, () => {
     await eventually(() => expect([4401, 4404]).toContain(byPat.closeCode));
   });
 
-  it('frees the address: a later sign-up with it makes a new, empty account', async () => {
+  it('frees the address: a later sign-up with it creates a new, empty account', async () => {
     const { user } = await settleIn('returns');
     await remove(user).expect(200);
     const { user: again } = await signUp('returns');
@@ -219,7 +218,7 @@ describe(`DELETE ${ME}`, () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(15).fill(401)]);
   });
 
-  it('leaves nothing of the user behind, although the user goes on working meanwhile', async () => {
+  it('leaves nothing of the user behind when other requests of the user are in flight', async () => {
     for (let round = 0; round < 5; round++) {
       const leaver = await settleIn(`works-on-${round}`);
       const { user, workspaces, session } = leaver;
@@ -274,7 +273,7 @@ describe('the subscription of a deleted account', () => {
     expect(provider.asked).toEqual(ASKED('pays'));
   });
 
-  it('does not keep the account alive while the provider fails, and is cancelled by the nightly job', async () => {
+  it('does not keep the account alive while the provider fails: the nightly job cancels it', async () => {
     const user = await subscriber('waits');
     provider.status = 500;
     await remove(user).expect(200);
@@ -290,7 +289,7 @@ describe('the subscription of a deleted account', () => {
     expect(first.logged()).not.toContain(STRIPE_KEY);
   });
 
-  it('is cancelled although the provider refuses to cancel others', async () => {
+  it('is cancelled although the provider refuses earlier cancellations', async () => {
     const { query } = first.database;
     await query(
       `INSERT INTO owed_cancellations (customer_id, since) SELECT 'cus_broken_' || n, now() FROM generate_series(1, 6) n`,
@@ -310,7 +309,7 @@ describe('the subscription of a deleted account', () => {
     expect(provider.asked.sort()).toEqual(names.flatMap(ASKED).sort());
   });
 
-  it('is retried after every call for it, including a call at the moment a pass ends', async () => {
+  it('gets a second pass when it is requested during the first, even at its very end', async () => {
     const cancellations = first.app.get(CancellationOutbox);
     for (let moment = 0; moment < 12; moment++) {
       await cancellations.settled(); // what earlier deletions have requested
@@ -335,7 +334,7 @@ describe('the subscription of a deleted account', () => {
     [200, 'null'],
     [200, '[]'],
     [200, '<html>welcome</html>'],
-  ])('waits for the provider’s own word: not a %i with %s', async (status, body) => {
+  ])('stays owed after an answer that does not confirm it: %i with %s', async (status, body) => {
     const user = await subscriber(`hears-${randomUUID()}`);
     Object.assign(provider, { status, body });
     await remove(user).expect(200);
@@ -396,7 +395,7 @@ describe('a deletion whose process dies', () => {
   });
 });
 
-it('every foreign key to users deletes or clears its rows, and has the name by which errors are recognised', async () => {
+it('every foreign key to users deletes or clears its rows, and has the name that errors rely on', async () => {
   const wrong = await first.database.query(
     `SELECT conrelid::regclass::text AS "table", conname FROM pg_constraint
      WHERE contype = 'f' AND confrelid = 'users'::regclass
@@ -405,7 +404,7 @@ it('every foreign key to users deletes or clears its rows, and has the name by w
   expect(wrong).toEqual([]);
 });
 
-/** The two requests to the provider that deleting an account makes. */
+/** A payment provider that answers the two requests of an account deletion. */
 async function startProvider(): Promise<{ url: string }> {
   const server = createServer((request, response) => {
     provider.asked.push(`${request.method} ${request.url}`);

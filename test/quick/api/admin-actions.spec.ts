@@ -29,7 +29,7 @@ afterAll(async () => {
 const pageOf = ({ id }: Person): Promise<supertest.Response> =>
   administrator.browser.get(`/admin/accounts/${id}`);
 
-/** Submits a form of an account's page, and follows where it leads. */
+/** Submits a form of an account's page, and follows the redirect. */
 async function act(
   person: Person,
   label: string,
@@ -154,7 +154,7 @@ describe('an administrator', () => {
     expect(await eventsOf(person)).toHaveLength(1);
   });
 
-  it('deletes an account only with its address typed, and its earlier events lose where they came from', async () => {
+  it('deletes an account whose address is typed, and clears IP and details of earlier events', async () => {
     const person = await personAt(first, 'to-delete');
     await act(person, 'End all sign-ins');
     const refused = await act(person, 'Delete the account', { confirm: 'another@example.org' });
@@ -185,7 +185,7 @@ describe('an administrator', () => {
     expect((await eventsOf(other))[0]).toEqual(byAdministrator('account.demoted'));
   });
 
-  it.each(['suspend', 'reset-factors', 'demote', 'delete'])('cannot %s themself', async (name) => {
+  it.each(['suspend', 'reset-factors', 'demote', 'delete'])('cannot %s their own account', async (name) => {
     const page = await pageOf(administrator);
     expect(formsOf(page).map(({ action }) => action)).not.toContain(
       `/admin/accounts/${administrator.id}/${name}`,
@@ -204,7 +204,7 @@ describe('an administrator', () => {
     expect((await administrator.browser.get('/admin')).status).toBe(200);
   });
 
-  it('sees health and jobs, and sets the kill switch', async () => {
+  it('sees the health of the service, and sets the kill switch', async () => {
     const page = await administrator.browser.get('/admin/service');
     expect(textOf(page.text)).toMatch(/This instance Ready .*Version \d+\.\d+\.\d+ Instances 2/);
     const done = await administrator.browser.submit(page, 'Set the kill switch', { mode: 'read-only' });
@@ -259,7 +259,7 @@ describe('an administrator', () => {
     expect(textOf(none.text)).toContain('There is no such event.');
   });
 
-  it('is told where a user is promoted without a second factor', async () => {
+  it('sees that a promoted user has no second factor', async () => {
     const person = await personAt(first, 'halfway');
     await promote(first, person);
     expect(textOf((await pageOf(person)).text)).toContain('Second factor No');

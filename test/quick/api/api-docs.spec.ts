@@ -53,7 +53,7 @@ describe.each([
 });
 
 describe('the pages under /docs', () => {
-  /** Address → text, with every page to which the index links. */
+  /** HTML by path: the index, and every page to which it links. */
   const pages = new Map<string, string>();
   let document: ApiDocument;
   beforeAll(async () => {
@@ -101,7 +101,7 @@ describe('the pages under /docs', () => {
       expect(pages.get('/docs/schemas')).toContain(`<article id="schema-${name}">`);
   });
 
-  it('have only links that lead somewhere, and none to other sites', async () => {
+  it('have no broken links, and none to other sites', async () => {
     const idsOn = (html = ''): string[] => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
     const outside = new Set<string>();
     for (const [address, html] of pages) {
@@ -116,7 +116,7 @@ describe('the pages under /docs', () => {
     for (const path of outside) expect([path, (await get(path)).status]).toEqual([path, 200]);
   });
 
-  it('have scripts of the service alone, and nothing inline', async () => {
+  it('load scripts from the service alone, and have no inline code', async () => {
     for (const html of pages.values()) {
       expect(html).not.toMatch(/<script(?! src="\/auth\/assets\/)|<style| style="| on\w+="|<iframe/i);
       expect(html).not.toMatch(/ src="(?!\/auth\/assets\/)/);
@@ -127,13 +127,13 @@ describe('the pages under /docs', () => {
     expect(policy).toContain("frame-ancestors 'none'");
   });
 
-  it('are 404 for an unknown group, as a page in a browser', async () => {
+  it('are 404 for an unknown group, with an HTML page in a browser', async () => {
     const answer = await get('/docs/unknown', { Accept: 'text/html' });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
     expect(await (await get('/docs/unknown')).json()).toEqual({ error: 'not found' });
   });
 
-  describe('their samples', () => {
+  describe('samples', () => {
     const all = () => [...pages.values()].flatMap((html) => samplesIn(html));
     const directory = mkdtempSync(join(tmpdir(), 'samples-'));
     afterAll(() => rmSync(directory, { recursive: true }));
@@ -147,22 +147,22 @@ describe('the pages under /docs', () => {
     const run = (command: string, args: readonly string[]): string =>
       execFileSync(command, args, { encoding: 'utf8', stdio: 'pipe' });
 
-    it('in curl are commands of a shell', () => {
+    it('in curl have valid shell syntax', () => {
       run('sh', ['-n', fileOf('all.sh', textsIn('curl').join('\n'))]);
     });
 
-    it('in JavaScript are parts of a module', () => {
+    it('in JavaScript have valid module syntax', () => {
       const texts = textsIn('JavaScript');
       expect(texts).toHaveLength(operationsOf(document).length);
       run(process.execPath, ['--check', fileOf('all.mjs', texts.map((text) => `{\n${text}\n}`).join('\n'))]);
     });
 
-    itWithPython('in Python are programs', () => {
+    itWithPython('in Python have valid syntax', () => {
       const files = textsIn('Python').map((text, index) => fileOf(`sample${index}.py`, text));
       run('python3', ['-m', 'py_compile', ...files]);
     });
 
-    it('use no variable that a shell needs or that means two things', () => {
+    it('use neither PATH as a variable nor TOKEN as part of an address', () => {
       for (const { text } of all()) expect(text).not.toMatch(/[${]PATH\b|\/\$?\{?TOKEN\b/);
     });
   });

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 let names = 0;
-/** The assets of a new user's workspace, by a token that outlives the moves of the clock. */
+/** The assets of a new user's workspace, with a token that stays valid when the clock moves. */
 async function newAssets(): Promise<TestAssets> {
   const workspace = await (await service.user(`keys-${++names}`)).workspace();
   const { body } = await workspace.user.post('/api/v1/auth/tokens').send({ name: 'full' }).expect(201);
@@ -59,7 +59,7 @@ describe('Idempotency-Key', () => {
     await expectNothingChanged(async () => {
       await assets.create('YQ', bytes, 'key').expect(201, '"YQ"');
       await assets.create('YQ', envelope(3000), 'key').expect(201, '"YQ"');
-      // The token stands behind the data: the bytes are stored before the key is known.
+      // The token comes after the data, so the bytes are stored before the replay is recognised.
       const data = envelope(3000).toString('base64');
       const late = assets
         .request('post')
@@ -98,7 +98,7 @@ describe('Idempotency-Key', () => {
     expect([await assets.tokens(), await others.tokens()]).toEqual([['YQ'], ['Yg']]);
   });
 
-  it('does not excuse a wrong body', async () => {
+  it('does not skip validation: an invalid body is 400', async () => {
     const assets = await newAssets();
     await assets.create('YQ', envelope(), 'key').expect(201);
     await assets.create('YQ', envelope(60), 'key').expect(400);
@@ -121,8 +121,8 @@ describe('Idempotency-Key', () => {
   });
 });
 
-describe('the 24 hours of a key', () => {
-  it('replay until the last millisecond; from then on the key counts as new', async () => {
+describe('keys after 24 hours', () => {
+  it('count as new, from the first millisecond on', async () => {
     const assets = await newAssets();
     service.clock.stopAt(service.clock.now());
     await assets.create('YQ', envelope(), 'key').expect(201);
@@ -134,7 +134,7 @@ describe('the 24 hours of a key', () => {
       .create('YQ', envelope(), 'key')
       .expect(409, { error: 'an asset with this token already exists' });
     await assets.create('Yg', envelope(), 'key').expect(201);
-    // Its new window began with its new use.
+    // The second use has begun a new window.
     service.clock.advance(DAY_MS - 1);
     await assets.create('Yg', envelope(), 'key').expect(201);
     await assets.create('YQ', envelope(), 'key').expect(409);
@@ -142,7 +142,7 @@ describe('the 24 hours of a key', () => {
     await assets.create('Yw', envelope(), 'key').expect(201);
   });
 
-  it('remove the key once they are over, and not before', async () => {
+  it('are removed, and not before', async () => {
     const keys = service.app.get(IdempotencyKeys);
     const assets = await newAssets();
     service.clock.stopAt(service.clock.now());
@@ -167,7 +167,7 @@ describe('the 24 hours of a key', () => {
     expect(await assets.tokens()).toEqual(['Yg', 'YQ']);
   });
 
-  it('are swept in batches, however many keys there are', async () => {
+  it('are removed in batches, however many there are', async () => {
     const { workspaceId } = await newAssets();
     await service.database.query(
       `INSERT INTO asset_idempotency_keys (workspace_id, key, token, created_at)
@@ -179,7 +179,7 @@ describe('the 24 hours of a key', () => {
   });
 });
 
-describe('a failed first try does not use the key up', () => {
+describe('a failed first attempt leaves the key unused', () => {
   it('when the quota refuses it (507)', async () => {
     const assets = await newAssets();
     const quota = service.app.get(StorageQuota);
@@ -215,7 +215,7 @@ describe('a failed first try does not use the key up', () => {
 });
 
 describe('a commit whose answer is lost', () => {
-  it('is 503; the same upload again finds it done, with its bytes', async () => {
+  it('is 503; the repeated upload is 201 and stores nothing twice', async () => {
     const assets = await newAssets();
     const database = service.app.get(Database);
     const transaction = database.transaction.bind(database);

@@ -38,7 +38,7 @@ function endSubscription({ user }: TestAssets): Promise<unknown> {
 describe('the quota of an account', () => {
   afterEach(() => expectExactUsage(service.database));
 
-  it('can be used to the last byte and not beyond: 507 with its figures, and nothing is kept', async () => {
+  it('can be used to the last byte; more is 507 with the figures, and stores nothing', async () => {
     const assets = await newAssets();
     await assets.create('a', envelope(PRO - 200)).expect(201);
     const before = await checksums(service.database);
@@ -56,7 +56,7 @@ describe('the quota of an account', () => {
     await assets.create('c').expect(201);
   });
 
-  it('refuses the very first asset too when that does not fit', async () => {
+  it('also refuses the first asset of an account when it does not fit', async () => {
     const assets = await newAssets();
     const { body } = await assets.create('a', envelope(PRO + 1)).expect(507);
     expect(body.details).toEqual({ usedBytes: 0, quotaBytes: PRO, requestedBytes: PRO + 1, locked: false });
@@ -71,7 +71,7 @@ describe('the quota of an account', () => {
     await others.create('a', envelope(100)).expect(201);
   });
 
-  it('is that of the free plan without an active subscription; assets beyond it stay readable and deletable', async () => {
+  it('is the free quota without a subscription; assets beyond it can be read and deleted', async () => {
     const assets = await newAssets();
     await assets.create('a', envelope(900)).expect(201);
     await assets.create('b', envelope(900)).expect(201);
@@ -103,7 +103,7 @@ describe('the quota of an account', () => {
     });
   });
 
-  it('is zero for a locked account, however much room there is; assets stay readable and deletable', async () => {
+  it('admits no upload to a locked account, whose assets can still be read and deleted', async () => {
     const assets = await newAssets();
     await assets.create('a').expect(201);
     await quota.set(assets.user.id, { locked: true });
@@ -120,8 +120,8 @@ describe('the quota of an account', () => {
   });
 });
 
-describe('a count that is not the sum of the assets', () => {
-  it('is found and corrected', async () => {
+describe('the usage counter of an account', () => {
+  it('is found and corrected when it is not the sum of the assets', async () => {
     const [more, less, none] = [await newAssets(), await newAssets(), await newAssets()];
     for (const assets of [more, less]) await assets.create('a', envelope(500)).expect(201);
     const drift = (assets: TestAssets, bytes: number): Promise<unknown> =>
@@ -148,7 +148,7 @@ describe('a count that is not the sum of the assets', () => {
     expect((await less.usage()).usedBytes).toBe(500);
   });
 
-  it('is reported by the doctor and corrected with --fix', async () => {
+  it('is reported by the doctor when it is wrong, and corrected with --fix', async () => {
     const assets = await newAssets();
     await assets.create('a', envelope(500)).expect(201);
     await service.database.query('UPDATE storage_accounts SET used_bytes = 0 WHERE user_id = $1', [
@@ -171,7 +171,7 @@ describe('a count that is not the sum of the assets', () => {
     expect(await findings(false)).toEqual([]);
   });
 
-  it('is corrected during uploads and deletions without losing one of them', async () => {
+  it('is corrected during uploads and deletions without losing any of them', async () => {
     const assets = await newAssets();
     const round = async (i: number): Promise<void> => {
       await assets.create(`t${i}`).expect(201);
@@ -190,7 +190,7 @@ describe('a count that is not the sum of the assets', () => {
     await expectExactUsage(service.database);
   });
 
-  it('is never negative', async () => {
+  it('cannot be negative: the database refuses it', async () => {
     const assets = await newAssets();
     await quota.set(assets.user.id, {});
     const below = service.app
@@ -215,7 +215,7 @@ describe('npm run admin -- storage set', () => {
     const { user } = await newAssets();
     const told = await set(user.email, '--addon', String(ADDON), '--locked');
     const figures = { usedBytes: 0, plan: 'pro', addonBytes: ADDON, locked: true };
-    const quotaBytes = 50 * 2 ** 30 + ADDON; // in the command's own environment
+    const quotaBytes = 50 * 2 ** 30 + ADDON; // by the default, which the command uses
     expect(told).toEqual({ text: expect.any(String), email: user.email, ...figures, quotaBytes });
     await set(user.email, '--unlocked');
     expect(await quota.usage(user.id)).toEqual({ ...figures, quotaBytes: PRO + ADDON, locked: false });

@@ -21,7 +21,6 @@ afterAll(() => service.close());
 afterEach(() => expectExactUsage(service.database));
 
 let names = 0;
-/** The assets of a new user's workspace. */
 async function newAssets(): Promise<TestAssets> {
   return TestAssets.of(await (await service.user(`assets-${++names}`)).workspace());
 }
@@ -98,7 +97,7 @@ describe('POST /api/assets', () => {
     await assets.delete('Yg').expect(200, { ok: true });
   });
 
-  it('is 409 for a token that exists, and leaves what is there', async () => {
+  it('is 409 for an existing token, and leaves its asset unchanged', async () => {
     const assets = await newAssets();
     const bytes = envelope(2000);
     await assets.create('YQ', bytes).expect(201);
@@ -128,7 +127,7 @@ describe('GET /api/assets/list', () => {
     expect([text, headers['content-type']]).toEqual(['[]', 'application/json; charset=utf-8']);
   });
 
-  it('lists the newest first, those of one millisecond in upload order; a rename keeps the place', async () => {
+  it('lists the last upload first, also within one millisecond; a rename keeps the place', async () => {
     const assets = await newAssets();
     const time = service.clock.now();
     service.clock.stopAt(time);
@@ -150,7 +149,7 @@ describe('GET /api/assets/list', () => {
     expect(await assets.tokens()).toEqual(Array.from({ length: 2500 }, (_, i) => `t${2500 - i}`));
   });
 
-  it('breaks off when the workspace is deleted between two pages: a part never looks like the whole list', async () => {
+  it('is aborted when the workspace is deleted between two pages: no part looks complete', async () => {
     const assets = await newAssets();
     await makeMany(assets, 2500);
     const database = service.app.get(Database);
@@ -199,7 +198,7 @@ describe('the workspace of an asset request', () => {
     await list(user, `?workspaceId=${workspaceId}`).set('X-Workspace-Id', '').expect(200);
   });
 
-  it('is 400 when it is not named, or named twice differently; after 401 and 403', async () => {
+  it('is 400 when it is not named, or named twice differently; 401 and 403 come first', async () => {
     const { user, workspaceId } = await newAssets();
     const other = await user.workspace('other');
     await list(user).expect(400);
@@ -211,7 +210,7 @@ describe('the workspace of an asset request', () => {
     await list(await pat(user, { scopes: ['documents:read', 'assets:write'] })).expect(403);
   });
 
-  it('is 404 when it is malformed, unknown, deleted or of another user, before anything is validated', async () => {
+  it('is 404 before any validation when it is malformed, unknown, deleted or of another user', async () => {
     const { user } = await newAssets();
     const deleted = await user.workspace('deleted');
     await user.delete(deleted.path).expect(200);
@@ -257,7 +256,7 @@ describe('PATCH /api/assets/:token', () => {
     await assets.get('Yg').expect(200);
   });
 
-  it('is 404 without the source, 409 when the new name is taken, and changes nothing for the same name', async () => {
+  it('is 404 without the source, 409 when the new name is taken, and a no-op for the same name', async () => {
     const assets = await newAssets();
     await assets.create('YQ').expect(201);
     await assets.create('Yg').expect(201);
@@ -282,7 +281,7 @@ describe('PATCH /api/assets/:token', () => {
     expect(await assets.tokens()).toEqual(['YQ']);
   });
 
-  it('is 400 for the name of a route; an asset that already has such a name can be renamed and deleted', async () => {
+  it('is 400 for the name of a route; an asset with such a name can be renamed and deleted', async () => {
     const assets = await newAssets();
     for (const name of ['list', 'usage']) {
       await assets.create('YQ').expect(201);
@@ -300,7 +299,7 @@ describe('PATCH /api/assets/:token', () => {
     }
   });
 
-  it('takes tokens of 1 to 1,024 characters', async () => {
+  it('accepts tokens of 1 to 1,024 characters', async () => {
     const assets = await newAssets();
     const long = 'a'.repeat(1024);
     await assets.create('-').expect(201);
@@ -341,7 +340,7 @@ describe('DELETE /api/assets/:token', () => {
     );
   });
 
-  it('succeeds for a missing asset, and counts it as nothing', async () => {
+  it('succeeds for a missing asset, without notifying clients', async () => {
     const assets = await newAssets();
     await assets.create('YQ').expect(201);
     const heard = await wakeUps(assets, async () => {
@@ -362,8 +361,8 @@ describe('DELETE /api/assets/:token', () => {
   });
 });
 
-describe('a download of what is being deleted', () => {
-  /** Deletes the asset, and its bytes, between the look at its row and the look at its bytes. */
+describe('a download of an asset that is deleted meanwhile', () => {
+  /** Deletes the asset and its bytes after a download has read its row and before it reads the bytes. */
   function deletedMeanwhile(
     assets: TestAssets,
     andThen = (): PromiseLike<unknown> => Promise.resolve(),
@@ -379,14 +378,14 @@ describe('a download of what is being deleted', () => {
     };
   }
 
-  it('is 404, as for a request that comes a moment later', async () => {
+  it('is 404, like a later request', async () => {
     const assets = await newAssets();
     await assets.create('YQ', envelope(2000)).expect(201);
     deletedMeanwhile(assets);
     await assets.get('YQ').expect(404, { error: 'asset not found' });
   });
 
-  it('is the asset that has replaced it', async () => {
+  it('returns the asset that has replaced it', async () => {
     const assets = await newAssets();
     const bytes = envelope(2500);
     await assets.create('YQ', envelope(2000)).expect(201);
@@ -412,7 +411,7 @@ describe('POST /api/assets/batch-delete', () => {
     expect((await assets.usage()).usedBytes).toBe(2000);
   });
 
-  it('accepts none, and a thousand', async () => {
+  it('accepts 0 to 1,000 tokens', async () => {
     const assets = await newAssets();
     await assets.create('t7').expect(201);
     await assets.deleteAll([]).expect(200, { results: [] });
@@ -423,16 +422,16 @@ describe('POST /api/assets/batch-delete', () => {
 
   it.each<[string, unknown]>([
     ['a token twice', ['a', 'b', 'a']],
-    ['a token that is none', ['a', 'not a token']],
+    ['a malformed token', ['a', 'not a token']],
     ['an empty token', ['a', '']],
     ['a token with padding', ['a', 'YQ==']],
     ['a number', ['a', 5]],
     ['null', ['a', null]],
     ['a list in the list', ['a', ['b']]],
-    ['more than a thousand', Array.from({ length: 1001 }, (_, i) => `t${i}`)],
-    ['no list', 'a'],
+    ['more than 1,000 tokens', Array.from({ length: 1001 }, (_, i) => `t${i}`)],
+    ['a string', 'a'],
     ['an object', { 0: 'a', length: 1 }],
-    ['nothing', undefined],
+    ['a missing list', undefined],
   ])('is 400 as a whole for %s', async (_, tokens) => {
     const assets = await newAssets();
     await assets.create('a').expect(201);
@@ -443,7 +442,7 @@ describe('POST /api/assets/batch-delete', () => {
 });
 
 describe('POST /api/assets/import', () => {
-  it('is 400 for every bearer, with and without a workspace, and 401 without a bearer', async () => {
+  it('is 400 for every token, with and without a workspace, and 401 without a token', async () => {
     const { user, workspaceId } = await newAssets();
     await user.post('/api/assets/import').expect(400);
     await new TestAssets(user, workspaceId).request('post', '/import').send({ path: '/etc' }).expect(400);
@@ -456,7 +455,7 @@ describe('POST /api/assets/import', () => {
 });
 
 describe('assets-changed', () => {
-  it('is sent once for an upload, a rename, a deletion that removed something, and a batch that did', async () => {
+  it('is sent once for each upload, rename, deletion and batch that changes something', async () => {
     const assets = await newAssets();
     const heard = await wakeUps(assets, async () => {
       for (const token of ['a', 'b', 'c']) await assets.create(token).expect(201);
@@ -512,7 +511,7 @@ describe('a deleted workspace', () => {
     expect(await kept.tokens()).toEqual(['YQ']);
   });
 
-  it('goes in batches when it has thousands', async () => {
+  it('is removed in batches when it has thousands of assets', async () => {
     const assets = await newAssets();
     await makeMany(assets, 2500);
     await assets.user.delete(`/api/v1/workspaces/${assets.workspaceId}`).expect(200);

@@ -44,7 +44,7 @@ async function jwtOf(person: Person): Promise<string> {
 }
 
 describe('the audit log of an account', () => {
-  it('has the access tokens that are made and revoked over the API', async () => {
+  it('records access tokens that are created and revoked over the API', async () => {
     const person = await personAt(service, 'api-tokens');
     const jwt = await jwtOf(person);
     const tokens = supertest(service.url);
@@ -61,7 +61,7 @@ describe('the audit log of an account', () => {
     expect(JSON.stringify(await eventsOf(person))).not.toContain(body.token);
   });
 
-  it('has no token that was refused', async () => {
+  it('does not record a refused request for a token', async () => {
     const person = await personAt(service, 'refused-token');
     const body = { name: 'past', expiresAt: '2001-01-01T00:00:00Z' };
     await withToken(supertest(service.url).post('/api/v1/auth/tokens'), await jwtOf(person))
@@ -70,7 +70,7 @@ describe('the audit log of an account', () => {
     expect(await eventsOf(person)).toEqual([]);
   });
 
-  describe('what is done to vaults', () => {
+  describe('on vaults', () => {
     const vaultOf = async (
       name: string,
     ): Promise<{ user: TestUser; vault: TestVault; own: Pick<Person, 'id'> }> => {
@@ -83,7 +83,7 @@ describe('the audit log of an account', () => {
     const actionsOf = async (own: Pick<Person, 'id'>): Promise<unknown[]> =>
       (await eventsOf(own)).map(({ action, details }) => [action, details]);
 
-    it('has a key session once an hour for each credential', async () => {
+    it('records a key session once an hour for each credential', async () => {
       const { user, vault, own } = await vaultOf('opens');
       const details = { workspace: 'Diary', workspaceId: vault.workspace.id };
       const bySession = ['key-session.opened', { ...details, sessionId: expect.any(String) }];
@@ -115,7 +115,7 @@ describe('the audit log of an account', () => {
       }
     });
 
-    it('has writes of key slots, and the deletion of the workspace', async () => {
+    it('records writes of key slots, and the deletion of the workspace', async () => {
       const { user, vault, own } = await vaultOf('writes');
       const { workspace } = vault;
       const { body } = await user.get(`${workspace.path}/key-slots`).expect(200);
@@ -140,7 +140,7 @@ describe('the audit log of an account', () => {
       ]);
     });
 
-    it('is shown to its user in words', async () => {
+    it('shows the user these events in words', async () => {
       const person = await personAt(service, 'reads-vaults');
       const audit = service.app.get(AuditLog);
       for (const action of [
@@ -194,7 +194,7 @@ describe('the audit log of an account', () => {
     expect(row).toEqual({ kept: 3, locked: 0 });
   });
 
-  it('has what is done on the account page', async () => {
+  it('records tokens and sign-outs from the account page', async () => {
     const person = await personAt(service, 'on-page');
     const { browser } = person;
     const fields = { name: 'paper', scopes: 'documents:read', workspace: '', expiry: '30' };
@@ -208,7 +208,7 @@ describe('the audit log of an account', () => {
     ]);
   });
 
-  it('has the sessions that are ended over the API', async () => {
+  it('records sessions that are ended over the API', async () => {
     const person = await personAt(service, 'api-sessions');
     const [session, other] = [await sessionOf(person.email), await sessionOf(person.email)];
     const post = (path: string, token = session): supertest.Test =>
@@ -222,7 +222,7 @@ describe('the audit log of an account', () => {
     ]);
   });
 
-  it('has a change of the password that revokes the access tokens, as one event', async () => {
+  it('records a password change that revokes access tokens as one event', async () => {
     const person = await personAt(service, 'changed');
     const jwt = await jwtOf(person);
     await withToken(supertest(service.url).post('/api/v1/auth/tokens'), jwt).send({ name: 'a' }).expect(201);
@@ -237,7 +237,7 @@ describe('the audit log of an account', () => {
     expect((await eventsOf(person))[0]).toEqual(byUser('password.changed', { revokedTokens: 1 }));
   });
 
-  it('is not written when the change is rolled back', async () => {
+  it('misses no change: a change whose event cannot be written is rolled back', async () => {
     const person = await personAt(service, 'rolled-back');
     await service.database.query(
       `ALTER TABLE audit_events ADD CONSTRAINT no_more CHECK (user_id <> '${person.id}')`,
@@ -254,7 +254,7 @@ describe('the audit log of an account', () => {
     }
   });
 
-  it('loses where earlier events came from when the account is deleted', async () => {
+  it('loses IP, client and details of earlier events when the account is deleted', async () => {
     const person = await personAt(service, 'leaver');
     const jwt = await jwtOf(person);
     await withToken(supertest(service.url).post('/api/v1/auth/tokens'), jwt).send({ name: 'a' }).expect(201);
@@ -290,7 +290,7 @@ describe('Activity on the account page', () => {
     expect((await browser.get('/account/activity?before=1e3')).status).toBe(400);
   });
 
-  it('does not show who the administrator was, or events of others', async () => {
+  it('shows neither the identity of an administrator nor events of other users', async () => {
     const [person, other] = [await personAt(service, 'watched'), await personAt(service, 'elsewhere')];
     const audit = service.app.get(AuditLog);
     const by = {
@@ -307,7 +307,7 @@ describe('Activity on the account page', () => {
       expect(text).not.toContain(secret);
   });
 
-  it('is for those who are signed in', async () => {
+  it('redirects to /account without a session', async () => {
     const answer = await supertest(service.url).get('/account/activity').redirects(0);
     expect([answer.status, answer.headers.location]).toEqual([303, '/account']);
   });

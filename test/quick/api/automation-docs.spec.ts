@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('docs/guide/automation.md', () => {
-  it('has commands that do what it says', async () => {
+  it('has commands that work as described', async () => {
     const blocks = await commandsOf('guide/automation.md');
     expect(blocks.length).toBe(5);
 
@@ -57,7 +57,7 @@ describe('examples/automation.mjs', () => {
   const example = (line: string, word: string): Promise<{ stdout: string }> =>
     run(process.execPath, [join(ROOT, 'examples', 'automation.mjs'), line, word], { env });
 
-  it('has 30 lines, adds each line once, including when several run at once, and prints what it finds', async () => {
+  it('has at most 30 lines, adds each line once, also in parallel, and prints search results', async () => {
     const source = await readFile(join(ROOT, 'examples', 'automation.mjs'), 'utf8');
     expect(source.trimEnd().split('\n').length).toBeLessThanOrEqual(30);
 
@@ -71,7 +71,7 @@ describe('examples/automation.mjs', () => {
     expect((await service.database.query('SELECT 1 FROM key_sessions')).length).toBe(1);
   });
 
-  it('reports what is wrong', async () => {
+  it('reports a wrong password', async () => {
     const wrong = run(process.execPath, [join(ROOT, 'examples', 'automation.mjs'), 'x', 'y'], {
       env: { ...env, PASSWORD: 'wrong' },
     });

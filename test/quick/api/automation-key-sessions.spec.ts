@@ -21,7 +21,7 @@ const HOUR = 60 * MINUTE;
 let service: TestService;
 let second: TestService;
 let alice: TestUser;
-/** With a password; the key sessions of most tests are of workspaces whose key is made up, which takes no time. */
+/** Has a password. Most tests use vaults with a random key instead, which need no key derivation. */
 let vault: TestVault;
 beforeAll(async () => {
   service = await startService();
@@ -34,7 +34,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** A JWT lives as long as a key session that is not used; tests that move the clock need a token that does not end. */
+/** A JWT lives for 15 minutes, like an unused key session: too short for tests that move the clock. */
 async function withoutExpiry(user: TestUser): Promise<TestUser> {
   return user.at(user.url, (await mint(user, {})).token);
 }
@@ -68,7 +68,7 @@ const isOpen = async (one: TestVault): Promise<boolean> => {
 };
 
 describe('POST key-sessions', () => {
-  it('queues many tries of one user behind each other, and not in front of another user', async () => {
+  it('queues the attempts of one user without delaying another user', async () => {
     const guessed = await Promise.all(Array.from({ length: 30 }, newVault));
     const bob = await TestVault.setUp(await (await service.user('bob')).workspace());
     let answered = 0;
@@ -78,7 +78,7 @@ describe('POST key-sessions', () => {
       return status;
     });
     const underWay = service.app.get(InFlightRequests);
-    // One at work and sixteen waiting.
+    // One runs and sixteen wait.
     await eventually(() => expect([answered > 0, underWay.count < 19]).toEqual([true, true]));
     await bob.openSession({ password: 'a slip' }).expect(403);
     expect(answered).toBeLessThan(guesses.length);
@@ -131,7 +131,7 @@ describe('POST key-sessions', () => {
     { key: [Buffer.alloc(32).toString('base64')] },
   ];
 
-  it('is 400 unless the body has exactly one well-formed of the two', async () => {
+  it('is 400 unless the body has either a well-formed password or a well-formed key', async () => {
     for (const body of INVALID) {
       expect((await vault.openSession(body).expect(400)).body).toEqual({ error: expect.any(String) });
     }
@@ -143,7 +143,7 @@ describe('POST key-sessions', () => {
     expect((await request.expect(409)).body).toEqual({ error: 'encryption is not set up' });
   });
 
-  it('takes the same work for a wrong password as for the right one', async () => {
+  it('needs the same work for a wrong password as for the right one', async () => {
     const time = async (password: string, status: number): Promise<number> => {
       const started = process.cpuUsage();
       await vault.openSession({ password }).expect(status);
@@ -156,12 +156,12 @@ describe('POST key-sessions', () => {
       right.push(await time(PASSWORD, 201));
       wrong.push(await time('wrong', 403));
     }
-    // In processor time, and generously: without the derivation it would be a hundredth.
+    // Without the key derivation, a wrong password would take about a hundredth.
     expect(Math.min(...wrong)).toBeGreaterThan(Math.min(...right) / 2);
     expect(Math.min(...right)).toBeGreaterThan(Math.min(...wrong) / 2);
   });
 
-  it('answers other requests meanwhile', async () => {
+  it('does not block other requests', async () => {
     const opening = vault
       .openSession({ password: PASSWORD })
       .expect(201)
@@ -176,7 +176,7 @@ describe('POST key-sessions', () => {
 });
 
 describe('a key session', () => {
-  it('is required by every route that shows or takes plaintext', async () => {
+  it('is required by every route that returns or accepts plaintext', async () => {
     const one = await newVault();
     const { path } = one;
     const requests: [Parameters<TestUser['request']>[0], string][] = [
@@ -204,7 +204,7 @@ describe('a key session', () => {
       ])
         await expectRequired(alice.request(method, at).set('X-Key-Session', wrong));
     }
-    // Before anything is validated.
+    // It is checked before the input is validated.
     await expectRequired(alice.request('post', `${path}/notes`).send('{'));
     await expectRequired(alice.request('get', `${path}/notes/a//b`));
   });
@@ -231,12 +231,12 @@ describe('a key session', () => {
     await expectRequired(one.request('get', '/notes'));
   });
 
-  it('is extended by every use, by at most five seconds too little', async () => {
+  it('is extended by every use; its end may come up to five seconds early', async () => {
     const one = await newVault();
     service.clock.stopAt(service.clock.now());
     service.clock.advance(10_000);
     expect(await isOpen(one)).toBe(true);
-    service.clock.advance(4_999); // too soon to be written down
+    service.clock.advance(4_999); // too soon to be recorded
     expect(await isOpen(one)).toBe(true);
     service.clock.advance(15 * MINUTE - 5_000);
     expect(await isOpen(one)).toBe(true);
@@ -268,7 +268,7 @@ describe('a key session', () => {
     service.clock.resume();
   });
 
-  it('is ended by its client at once, on every instance', async () => {
+  it('can be ended by its client, at once on every instance', async () => {
     const one = await newVault();
     const there = one.with(one.keySession, alice.at(second.url));
     expect(await isOpen(there)).toBe(true);
@@ -279,14 +279,14 @@ describe('a key session', () => {
   });
 
   it.each([
-    ['its client has ended it', (one: TestVault) => one.endSession().expect(200)],
+    ['its client ends it', (one: TestVault) => one.endSession().expect(200)],
     [
-      'its time is over',
+      'it expires',
       () => {
         service.clock.advance(16 * MINUTE);
       },
     ],
-  ])('writes no note whose body was on its way when %s', async (_, end) => {
+  ])('writes no note whose body is still arriving when %s', async (_, end) => {
     const one = await newVault();
     const note = JSON.stringify({ path: 'late.md', content: 'text' });
     const finish = await begunRequest(service, one.request('post', '/notes').type('json'), note);
@@ -296,7 +296,7 @@ describe('a key session', () => {
     expect(await one.workspace.list()).toEqual([]);
   });
 
-  it('serves every instance that shares the database', async () => {
+  it('works on every instance that shares the database', async () => {
     const one = await newVault();
     const there = one.with(one.keySession, alice.at(second.url));
     await there.create('a.md', 'written there').expect(201);
@@ -305,13 +305,13 @@ describe('a key session', () => {
     expect(await one.found('written')).toEqual(['a.md']);
   });
 
-  it('serves its workspace alone', async () => {
+  it('works for its own workspace alone', async () => {
     const [one, other] = [await newVault(), await newVault()];
     await expectRequired(other.with(one.keySession).request('get', '/notes'));
     expect(await isOpen(other)).toBe(true);
   });
 
-  it('serves its user alone: for another user the workspace does not exist', async () => {
+  it('works for its own user alone: another user gets 404 for the workspace', async () => {
     const one = await newVault();
     const bob = await service.user('bob');
     await one.with(one.keySession, bob).request('get', '/notes').expect(404);
@@ -320,7 +320,7 @@ describe('a key session', () => {
     await expectRequired(one.with(his.keySession, alice).request('get', '/notes'));
   });
 
-  it('serves other tokens of its user, each within its scopes', async () => {
+  it('works with other tokens of its user, each within its scopes', async () => {
     const one = await newVault();
     const reader = await mint(alice, { scopes: ['documents:read'] });
     const reading = one.with(one.keySession, alice.at(alice.url, reader.token));
@@ -371,7 +371,7 @@ describe('a key session', () => {
     await expectRequired(one.with(one.keySession, alice).request('get', '/notes'));
   });
 
-  it('leaves no row behind when it expires or its token ends', async () => {
+  it('leaves no row behind when it expires or its token is revoked', async () => {
     const ended = await newVault();
     const { id, token } = await mint(alice, {});
     const revoked = await (await newVault()).withNewSession(alice.at(alice.url, token));
@@ -385,7 +385,7 @@ describe('a key session', () => {
 });
 
 describe('the database', () => {
-  it('opens nothing by itself: it has neither the token nor the key', async () => {
+  it('contains neither the token of a key session nor a key', async () => {
     const one = await newVault();
     const [row] = await service.database.query<{ row: string }>(
       'SELECT key_sessions::text AS row FROM key_sessions WHERE token_hash = $1',
@@ -397,7 +397,7 @@ describe('the database', () => {
       expect(row!.row).not.toContain(key.toString('hex'));
   });
 
-  it('does not lend a session to another workspace or user by a moved row or key', async () => {
+  it('opens no other workspace when a key or a row of key_sessions is moved to it', async () => {
     const [one, other] = [await newVault(), await newVault()];
     const move = (what: string): Promise<unknown> =>
       service.database.query(
@@ -415,8 +415,8 @@ describe('the database', () => {
   });
 });
 
-describe('while the service is read-only', () => {
-  it('keeps open sessions readable, and opens, ends and writes nothing', async () => {
+describe('key sessions while the service is read-only', () => {
+  it('can still read, but cannot be opened, ended or used to write', async () => {
     const one = await newVault();
     await one.create('a.md', 'text').expect(201);
     const killSwitch = service.app.get(KillSwitch, { strict: false });
@@ -444,7 +444,7 @@ describe('while the service is read-only', () => {
   });
 });
 
-describe('ten tries a minute', () => {
+describe('ten attempts a minute', () => {
   it('are allowed for each workspace, right or wrong, on all instances together', async () => {
     const env = { RATE_LIMIT_PER_MINUTE: '1000' };
     const limited = await startService({ beside: service, env });
@@ -526,7 +526,7 @@ describe('the log', () => {
   });
 });
 
-/** Statements that name the table fail meanwhile. */
+/** Runs work while statements that name the table fail. */
 async function withoutTable(name: string, work: () => PromiseLike<unknown>): Promise<void> {
   await service.database.query(`ALTER TABLE ${name} RENAME TO away`);
   try {

@@ -65,11 +65,11 @@ describe('POST /files/batch-upload', () => {
   });
 
   it.each(['if_match', 'ifmatch', 'If-Match', 'id', 'workspaceId', 'version', '__proto__'])(
-    'refuses an item with an unknown member by its name, alone: %s',
+    'refuses an item with an unknown member, and no other item: %s',
     async (member) => {
       const notes = await workspace();
       await notes.put('kept', 'kept').expect(201);
-      // Without the condition that was meant, the upload would overwrite.
+      // Without the misspelt condition, the upload would overwrite the file.
       const misspelt = upload('kept', 'new', Object.fromEntries([[member, sha256('other')]]));
       const { body } = await uploadBatch(notes, [misspelt, upload('good', 'good')]).expect(200);
       expect(body.results).toEqual([
@@ -81,7 +81,7 @@ describe('POST /files/batch-upload', () => {
     },
   );
 
-  it('refuses bad items alone', async () => {
+  it('refuses invalid items individually, and stores the others', async () => {
     const notes = await workspace();
     await notes.put('kept', 'kept').expect(201);
     const answer = await uploadBatch(notes, [
@@ -127,9 +127,9 @@ describe('POST /files/batch-upload', () => {
     ['an array', cborSequence([['a']])],
     ['a nested value', cborSequence([{ encryptedPath: ['a'] }])],
     ['a tag', Buffer.from('a16161c001', 'hex')],
-    ['an item without an end', cborSequence([upload('a', 'a')]).subarray(0, -1)],
+    ['a truncated item', cborSequence([upload('a', 'a')]).subarray(0, -1)],
     ['a key twice', Buffer.from('a2616101616102', 'hex')],
-    ['a number as key', Buffer.from('a10101', 'hex')],
+    ['a number as a key', Buffer.from('a10101', 'hex')],
     ['too many keys', cborSequence([Object.fromEntries(many(20).map((i) => [`k${i}`, i]))])],
     ['a reserved byte', Buffer.from('a161611c', 'hex')],
     ['an indefinite length', Buffer.from('bf6161f6ff', 'hex')],
@@ -140,7 +140,7 @@ describe('POST /files/batch-upload', () => {
     expect(await notes.status()).toEqual({ cursor: 0, fileCount: 0 });
   });
 
-  it('answers 413 to what is too large, and stores nothing of the surplus', async () => {
+  it('answers 413 beyond 1 MiB an item, 1,000 items or 32 MiB, and stores no surplus', async () => {
     const notes = await workspace();
     const tooLarge = [upload('a', randomBytes(MIB + 1))];
     const tooMany = many(1001).map((i) => upload(pathOf(i), `${i}`));
@@ -156,7 +156,7 @@ describe('POST /files/batch-upload', () => {
 });
 
 describe('POST /files/batch-download', () => {
-  it('answers an item for each one asked, in order', async () => {
+  it('returns an item for each requested one, in order', async () => {
     const notes = await workspace();
     await notes.put('a', 'one').expect(201);
     await notes.put('a', 'two').expect(200);
@@ -209,7 +209,7 @@ describe('POST /files/batch-download', () => {
     ]);
   });
 
-  it('leaves contents out beyond 32 MiB', async () => {
+  it('omits contents beyond 32 MiB', async () => {
     const notes = await workspace();
     const items = many(34).map((i) => upload(pathOf(i), Buffer.alloc(MIB, i)));
     await uploadBatch(notes, items.slice(0, 30)).expect(200);

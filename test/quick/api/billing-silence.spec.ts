@@ -22,13 +22,13 @@ afterAll(async () => {
 });
 
 describe('a provider that does not answer', () => {
-  it('is 503 in the end, whether it is silent or trickles bytes', async () => {
+  it('leads to 503, whether it is silent or trickles bytes', async () => {
     const [alice, bob] = [await service.newcomer('silent'), await service.newcomer('dripping')];
     provider.answer = ({ form }, response) => {
       if (form.email === alice.email) return;
       response.writeHead(200, { 'content-type': 'application/json' });
       const dripping = setInterval(() => response.write(' '), 200);
-      // With what the engine holds weakly a time limit can go too: that of a fetch which refuses redirects itself does before Node.js 24.
+      // Before Node.js 24, garbage collection removes the timeout of a fetch with `redirect: 'error'`.
       setTimeout(collectGarbage, 400);
       response.once('close', () => clearInterval(dripping));
     };
@@ -37,7 +37,7 @@ describe('a provider that does not answer', () => {
     expect(provider.customers).toEqual([]);
   });
 
-  it('is 503 when nothing listens there', async () => {
+  it('leads to 503 when nothing listens at its address', async () => {
     const away = await startProvider();
     await away.close();
     const env = { STRIPE_SECRET_KEY: KEY, STRIPE_API_BASE: away.url, STRIPE_PRICE_ID: 'p' };

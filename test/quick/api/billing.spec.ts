@@ -33,7 +33,7 @@ beforeAll(async () => {
   };
   service = await startService({ env });
   beside = await startService({ env, beside: service });
-  service.clock.stopAt(NOW); // a key at the provider lives for some minutes: they must not end within a test
+  service.clock.stopAt(NOW); // an idempotency key is valid for some minutes, which must not end within a test
 });
 afterAll(async () => {
   await beside.close();
@@ -66,7 +66,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(asked).toEqual(['POST /v1/customers', `DELETE /v1/customers/${provider.customers[0]}`]);
   });
 
-  it('returns the page on which the user buys, for the customer that was made for the user', async () => {
+  it('creates a customer for the user, and returns the address of its checkout page', async () => {
     const alice = await service.newcomer('buys');
     expect(await urlOf(alice)).toBe(`https://pay.example/checkout/${provider.customers[0]}`);
     expect(await customerOf(alice)).toBe(provider.customers[0]);
@@ -92,7 +92,7 @@ describe(`POST ${CHECKOUT}`, () => {
     });
   });
 
-  it('never makes a second customer', async () => {
+  it('creates no second customer for a user', async () => {
     const alice = await service.newcomer('buys-again');
     const first = await urlOf(alice);
     service.clock.advance(3 * 24 * 3600_000);
@@ -101,7 +101,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(provider.customers).toHaveLength(1);
   });
 
-  it('makes one customer for two concurrent requests on two instances', async () => {
+  it('creates one customer for ten concurrent requests on two instances', async () => {
     const alice = await service.newcomer('buys-twice');
     const asking = (): ProviderRequest[] => provider.requests.filter(({ path }) => path === '/v1/customers');
     provider.pause = () => eventually(() => expect(asking().length).toBeGreaterThan(1));
@@ -111,7 +111,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(await customerOf(alice)).toBe(provider.customers[0]);
   });
 
-  it('makes another customer when the provider has deleted the first', async () => {
+  it('creates another customer when the provider has deleted the first', async () => {
     const alice = await service.newcomer('buys-anew');
     await urlOf(alice);
     const [gone] = provider.customers;
@@ -126,7 +126,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(await customerOf(alice)).toBe(provider.customers[1]);
   });
 
-  it('leads to an active subscription: the events that follow find the user', async () => {
+  it('leads to an active subscription: events with the customer id are matched to the user', async () => {
     const alice = await service.newcomer('becomes-active');
     await urlOf(alice);
     const subscription = new ProviderSubscription('', provider.customers[0]);
@@ -135,7 +135,7 @@ describe(`POST ${CHECKOUT}`, () => {
     await alice.post('/api/v1/workspaces').send({ name: 'bought' }).expect(201);
   });
 
-  it('is 409 for a user with a running subscription, and asks nobody', async () => {
+  it('is 409 for a user with a running subscription, without a request to the provider', async () => {
     const alice = await service.newcomer('has-bought');
     const subscription = new ProviderSubscription(alice.id);
     for (const status of ['active', 'past_due', 'trialing']) {
@@ -147,14 +147,14 @@ describe(`POST ${CHECKOUT}`, () => {
     await urlOf(alice);
   });
 
-  it('is open during our own trial, and for grants', async () => {
+  it('is available during the trial of the service, and with a granted plan', async () => {
     await urlOf(await service.user('buys-in-trial'));
     const alice = await service.newcomer('granted');
     await service.app.get(Subscriptions).grant(alice.id, 'active', null);
     await urlOf(alice);
   });
 
-  it('is 503 without a price, and 409 when all users are active anyway', async () => {
+  it('is 503 without a price, and 409 with SUBSCRIPTIONS=off', async () => {
     const env = { STRIPE_SECRET_KEY: KEY, STRIPE_API_BASE: provider.url };
     const alice = await service.newcomer('nothing-for-sale');
     const priceless = await startService({ beside: service, env });
@@ -169,7 +169,7 @@ describe(`POST ${CHECKOUT}`, () => {
     expect(provider.requests).toEqual([]);
   });
 
-  it('leads back to BASE_URL by default', async () => {
+  it('returns the browser to BASE_URL by default', async () => {
     const env = { STRIPE_SECRET_KEY: KEY, STRIPE_API_BASE: provider.url, STRIPE_PRICE_ID: 'p' };
     const plain = await startService({ beside: service, env });
     await urlOf((await service.newcomer('leads-back')).at(plain.url));
@@ -189,14 +189,14 @@ describe(`GET ${PORTAL}`, () => {
     });
   });
 
-  it('serves a customer that is known from an event', async () => {
+  it('works for a customer that is known from an event', async () => {
     const alice = await service.newcomer('portal-by-event');
     const subscription = new ProviderSubscription(alice.id);
     await deliver(service.url, subscription.created(NOW), NOW).expect(200);
     expect(await urlOf(alice, PORTAL)).toBe(`https://pay.example/billing_portal/${subscription.customerId}`);
   });
 
-  it('is 404 without a customer id, and for one that the provider no longer knows', async () => {
+  it('is 404 without a customer id, and for an id that the provider no longer knows', async () => {
     const alice = await service.newcomer('portal-404');
     const { body } = await alice.get(PORTAL).expect(404);
     expect(body).toEqual({ error: expect.any(String) });
@@ -254,25 +254,25 @@ describe('a fault of the provider', () => {
     ['429', (_, response) => sendError(response, 429, { code: 'rate_limit' })],
     ['500', (_, response) => sendError(response, 500, { type: 'api_error' })],
     [
-      'an answer that is no JSON',
+      'an answer that is not JSON',
       (_, response) => sendJson(response, 200, '<html>SECRET-OF-THE-PROVIDER</html>'),
     ],
     ['an answer that is a number', (_, response) => sendJson(response, 200, '1')],
-    ['500, and a text in JSON', (_, response) => sendJson(response, 500, '"SECRET-OF-THE-PROVIDER"')],
+    ['500 with a JSON string', (_, response) => sendJson(response, 500, '"SECRET-OF-THE-PROVIDER"')],
     [
-      '500, and what a success would say',
+      '500 with the body of a success',
       (_, response) => sendJson(response, 500, '{"id":"cus_of_nobody","url":"https://pay.example/"}'),
     ],
     ['an answer that is null', (_, response) => sendJson(response, 200, 'null')],
-    ['an answer without what was asked for', (_, response) => sendJson(response, 200, '{"id":7,"url":null}')],
+    ['an answer with wrong fields', (_, response) => sendJson(response, 200, '{"id":7,"url":null}')],
     ['a connection that breaks', (_, response) => void response.destroy()],
     [
-      'an answer that breaks off',
+      'a truncated answer',
       (_, response) =>
         void response.writeHead(200, { 'content-length': 99 }).write('{', () => response.destroy()),
     ],
     [
-      'a redirect, which would carry the key elsewhere',
+      'a redirect, which would send the API key elsewhere',
       (_, response) => void response.writeHead(307, { location: `${provider.url}/elsewhere` }).end(),
     ],
     [
@@ -293,7 +293,7 @@ describe('a fault of the provider', () => {
     expect(provider.requests.length).toBeLessThanOrEqual(3);
   });
 
-  it('ends with the outage: a few attempts are made, with the same key', async () => {
+  it('is overcome by a retry with the same idempotency key', async () => {
     const alice = await service.newcomer('fault-over');
     provider.answer = (_, response) => {
       provider.answer = undefined;
@@ -305,7 +305,7 @@ describe('a fault of the provider', () => {
     expect(provider.customers).toHaveLength(1);
   });
 
-  it('is logged without the provider’s words, and the key is logged nowhere', () => {
+  it('is logged without the text of the provider and without the API key', () => {
     const logged = `${service.logged()}${beside.logged()}`;
     expect(logged).toContain('could not create a customer');
     expect(logged).toContain('api_key_expired');

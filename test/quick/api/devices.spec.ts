@@ -40,7 +40,7 @@ async function listed(user: TestUser): Promise<ListedDevice[]> {
   return (await user.get(DEVICES).expect(200)).body.devices;
 }
 
-/** The user as a token with these properties. */
+/** The user with an access token that has these properties. */
 async function holder(user: TestUser, body: object): Promise<TestUser> {
   const { token } = (
     await user
@@ -65,7 +65,7 @@ async function subscribedDevices(workspaceId: string): Promise<string[]> {
 }
 
 describe('POST /api/v1/devices', () => {
-  it('answers the device in camelCase, and nothing more', async () => {
+  it('returns the device in camelCase, and nothing more', async () => {
     const alice = await service.user('alice');
     const { body } = await alice.post(DEVICES).send({ name: '  My phone ', platform: ' ios ' }).expect(201);
     expect(body).toEqual({
@@ -82,8 +82,8 @@ describe('POST /api/v1/devices', () => {
 
   it.each([
     ['of one character', 'x', 'y'],
-    ['as long as they may be, counted in characters', '💻'.repeat(100), '💻'.repeat(50)],
-  ])('takes names %s', async (_, name, platform) => {
+    ['of maximum length, counted in characters', '💻'.repeat(100), '💻'.repeat(50)],
+  ])('accepts a name and a platform %s', async (_, name, platform) => {
     const alice = await service.user('names');
     await registered(alice, name, platform);
     expect(await listed(alice)).toContainEqual(expect.objectContaining({ name, platform }));
@@ -93,7 +93,7 @@ describe('POST /api/v1/devices', () => {
     ['no name', { platform: 'linux' }],
     ['no platform', { name: 'Laptop' }],
     ['a name that is not a string', { name: 7, platform: 'linux' }],
-    ['a platform that is no text', { name: 'Laptop', platform: ['linux'] }],
+    ['a platform that is not a string', { name: 'Laptop', platform: ['linux'] }],
     ['a blank name', { name: '   ', platform: 'linux' }],
     ['a blank platform', { name: 'Laptop', platform: '\t' }],
     ['a name of 101 characters', { name: 'x'.repeat(101), platform: 'linux' }],
@@ -166,7 +166,7 @@ describe('GET /api/v1/devices', () => {
 });
 
 describe('DELETE /api/v1/devices/:id', () => {
-  it('removes it; a second time it is not found', async () => {
+  it('removes the device; a second request is 404', async () => {
     const alice = await service.user('delete');
     const [kept, gone] = [await registered(alice), await registered(alice)];
     expect((await alice.delete(`${DEVICES}/${gone}`).expect(200)).body).toEqual({ ok: true });
@@ -174,7 +174,7 @@ describe('DELETE /api/v1/devices/:id', () => {
     await alice.delete(`${DEVICES}/${gone}`).expect(404);
   });
 
-  it('treats the device of another user as one that does not exist', async () => {
+  it('answers the same 404 for the device of another user, an unknown id and a malformed id', async () => {
     const [alice, bob] = [await service.user('own'), await service.user('other')];
     const id = await registered(alice);
     for (const one of [id, randomUUID(), 'no-uuid', `${id}0`, '%00', "'"]) {
@@ -192,7 +192,7 @@ describe('DELETE /api/v1/devices/:id', () => {
       await subscribe(alice, one.id, deviceId);
       await subscribe(alice, two.id, deviceId);
     }
-    await subscribe(bob, bobs.id, gone); // anybody may call a device of theirs so
+    await subscribe(bob, bobs.id, gone); // a subscription may name any device id
     await alice.delete(`${DEVICES}/${gone}`).expect(200);
     expect(await subscribedDevices(one.id)).toEqual([kept, 'unregistered']);
     expect(await subscribedDevices(two.id)).toEqual([kept, 'unregistered']);
@@ -211,7 +211,7 @@ describe('DELETE /api/v1/devices/:id', () => {
 
 describe('a personal access token', () => {
   it.each(['documents:read', 'documents:write'])(
-    'for %s lists and registers, and does not delete',
+    'for %s lists and registers devices, but cannot delete one',
     async (scope) => {
       const alice = await service.user('scoped');
       const token = await holder(alice, { scopes: [scope] });
@@ -232,7 +232,7 @@ describe('a personal access token', () => {
     await token.delete(`${DEVICES}/push-subscription/${randomUUID()}/phone`).expect(403);
   });
 
-  it('sees the user’s devices when bound to a workspace, and deletes none', async () => {
+  it('bound to a workspace lists the user’s devices, but cannot delete one', async () => {
     const alice = await service.user('bound');
     const token = await holder(alice, { workspaceId: (await alice.workspace()).id });
     const ids = [await registered(alice), await registered(token)];
@@ -263,7 +263,7 @@ describe('GET /api/v1/devices/vapid-public-key', () => {
     await other.close();
   });
 
-  it('warns at the start of keys that do not belong together', async () => {
+  it('is reported at the start when it does not belong to the private key', async () => {
     const env = {
       VAPID_PUBLIC_KEY: generateVapidKeys().publicKey,
       VAPID_PRIVATE_KEY: generateVapidKeys().privateKey,
@@ -280,7 +280,7 @@ describe('the last-seen time of a device', () => {
   const lastSeen = async (user: TestUser): Promise<(string | null)[]> =>
     (await listed(user)).map((device) => device.last_seen_at);
 
-  it('is written at most once a minute, whichever instance sees it', async () => {
+  it('is written at most once a minute by all instances together', async () => {
     const alice = await service.user('seen');
     const id = await registered(alice);
     const other = await startService({ beside: service });
@@ -308,10 +308,10 @@ describe('the last-seen time of a device', () => {
     ['a pull', (workspace: TestWorkspace, id: string) => workspace.pull(0, 100, id).expect(200)],
     ['a push', (workspace: TestWorkspace, id: string) => workspace.push(0, ['YQ'], id).expect(200)],
     [
-      'a hello',
+      'the hello of a socket',
       async (workspace: TestWorkspace, id: string) => (await TestSocket.join(workspace, id)).close(),
     ],
-  ])('happens with %s', async (_, act) => {
+  ])('is written by %s', async (_, act) => {
     const workspace = await (await service.user('noted')).workspace();
     const id = await registered(workspace.user);
     await act(workspace, id);
@@ -321,7 +321,7 @@ describe('the last-seen time of a device', () => {
     });
   });
 
-  it('is not written for an unregistered device or another user’s', async () => {
+  it('is not written for an unregistered device or for the device of another user', async () => {
     const [alice, bob] = [await service.user('seen-alice'), await service.user('seen-bob')];
     const id = await registered(alice);
     const devices = service.app.get(Devices);
@@ -331,7 +331,7 @@ describe('the last-seen time of a device', () => {
     expect(await lastSeen(alice)).toEqual([null]);
   });
 
-  it('never makes a request fail', async () => {
+  it('causes no error when it cannot be written', async () => {
     const alice = await service.user('seen-failing');
     const id = await registered(alice);
     await service.database.query('ALTER TABLE devices RENAME TO elsewhere');
@@ -344,7 +344,7 @@ describe('the last-seen time of a device', () => {
 });
 
 describe('the names of devices', () => {
-  it('are those of the user’s registered ones', async () => {
+  it('are returned for registered devices of the user alone', async () => {
     const [alice, bob] = [await service.user('named'), await service.user('stranger')];
     const [laptop, phone, bobs] = [
       await registered(alice, 'Laptop'),

@@ -5,7 +5,7 @@ import { eventually, sha256, startService, type TestService, TestWorkspace } fro
 import { answerOf, headOf, openSocket, type RawAnswer, received } from '../../kit/raw-http.js';
 
 const KIB = 1024;
-/** The service looks every ten seconds whether a client goes on sending. */
+/** Spans two of the checks, every ten seconds, that a client is still sending. */
 const SECONDS = 24;
 
 describe('a refusal that comes before the body', () => {
@@ -13,7 +13,7 @@ describe('a refusal that comes before the body', () => {
   let workspace: TestWorkspace;
   beforeAll(async () => {
     service = await startService({ env: { MAX_FILE_BYTES: String(1024 * KIB) } });
-    // Whether the workspace is there is asked after the plan.
+    // The plan is checked before the workspace, which therefore need not exist.
     workspace = new TestWorkspace(
       await service.newcomer('without-plan'),
       '01890000-0000-7000-8000-000000000000',
@@ -44,7 +44,7 @@ describe('a refusal that comes before the body', () => {
   }
 
   it.each(['keep-alive', 'close'])(
-    'reaches a client that sends all of it at once, and reads then (Connection: %s)',
+    'reaches a client that reads only after sending the whole body (Connection: %s)',
     async (connection) => {
       const body = Buffer.alloc(900 * KIB);
       const answer = await sendThenRead(openSocket(service.url), [upload(body.length, connection), body], 0);
@@ -52,7 +52,7 @@ describe('a refusal that comes before the body', () => {
     },
   );
 
-  it('reaches a slow client that goes on sending, and not one that hardly sends', async () => {
+  it('reaches a client that sends 4 KiB a second, but not one that sends 100 bytes a second', async () => {
     const inFlight = service.app.get(InFlightRequests);
     const slowly = (bytes: number, connection: string): Promise<RawAnswer> => {
       const pieces = Array.from({ length: SECONDS }, () => Buffer.alloc(bytes));
@@ -68,7 +68,7 @@ describe('a refusal that comes before the body', () => {
     await eventually(async () => expect(await inFlight.connections()).toBe(0));
   });
 
-  it('leaves the connection usable for the next request once the body has come', async () => {
+  it('leaves the connection usable for the next request once the body has arrived', async () => {
     const socket = openSocket(service.url);
     const body = Buffer.alloc(200 * KIB);
     const next = 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';

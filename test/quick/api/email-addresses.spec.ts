@@ -30,7 +30,7 @@ const devLogin = (email: string): supertest.Test =>
     .set('X-Dev-Login-Key', DEV_LOGIN_KEY)
     .send({ email, name: 'x' });
 
-/** Whether the account page makes an account. */
+/** Whether the account page creates an account. */
 async function signUpOnPage(email: string): Promise<boolean> {
   const browser = new Visitor(service.url);
   const answer = await browser.submit(await browser.get('/account'), 'Sign up', {
@@ -64,7 +64,7 @@ const ADDRESSES: [address: string, isOne: boolean][] = [
 ];
 
 describe.each(ADDRESSES)('%j', (address, isOne) => {
-  /** Another account each time; what makes the address good or bad stays. */
+  /** A different address for each account, valid or invalid for the same reason. */
   const at = (letter: string): string =>
     address.startsWith('.')
       ? address
@@ -72,7 +72,7 @@ describe.each(ADDRESSES)('%j', (address, isOne) => {
         ? address.replace('l', letter)
         : letter + address;
 
-  it(isOne ? 'is an address everywhere' : 'is an address nowhere', async () => {
+  it(isOne ? 'is accepted everywhere' : 'is refused everywhere', async () => {
     expect((await signUp(at('a'))).status).toBe(isOne ? 200 : 400);
     expect((await devLogin(at('b'))).status).toBe(isOne ? 200 : 400);
     expect(await signUpOnPage(at('c'))).toBe(isOne);
@@ -87,7 +87,7 @@ describe.each(ADDRESSES)('%j', (address, isOne) => {
   });
 });
 
-it('accounts with an address from before the rule stay manageable', async () => {
+it('accounts with an address that is no longer accepted can still be managed', async () => {
   await service.database.query(
     `INSERT INTO users (email, name, email_verified, created_at, updated_at) VALUES ('jörg@example.org', 'Jörg', false, now(), now())`,
   );

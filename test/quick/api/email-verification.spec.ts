@@ -64,7 +64,7 @@ describe('a new account', () => {
     expect(textOf((await confirm(token)).text)).toContain('This link does not work any more');
   });
 
-  it('is told so on the pages, and can have another link sent', async () => {
+  it('can request another link on the page, which replaces the first', async () => {
     const visitor = new Visitor(service.url);
     const values = { name: 'Bob', email: 'bob@example.org', password: PASSWORD };
     const told = await visitor.submit(await visitor.get('/account'), 'Sign up', values);
@@ -79,7 +79,7 @@ describe('a new account', () => {
     expect(textOf((await confirm(first)).text)).toContain('This link does not work any more');
   });
 
-  it('gets no one-time token in the handoff', async () => {
+  it('gets no session from the handoff before it is confirmed', async () => {
     await signUp('cid@example.org').expect(200);
     const visitor = new Visitor(service.url);
     const page = await visitor.get('/auth/desktop-handoff?client_state=a-state-of-the-app_0123456789');
@@ -94,7 +94,7 @@ describe('a new account', () => {
     ).toEqual([]);
   });
 
-  it('has a day to follow the link', async () => {
+  it('has a link that expires after a day', async () => {
     await signUp('dan@example.org').expect(200);
     const token = await tokenFor('dan@example.org');
     await eventually(async () => expect(await service.database.query('SELECT FROM mail_queue')).toEqual([]));
@@ -120,7 +120,7 @@ describe('the page that confirms an address', () => {
     expect((await confirm(token)).status).toBe(200); // the link was not used
   });
 
-  it('offers the owner of the address to start anew, without what somebody else has set up', async () => {
+  it('lets the owner of the address start anew, which replaces the password of the sign-up', async () => {
     await signUp('hal@example.org').expect(200);
     const token = await tokenFor('hal@example.org');
     const common = await confirm(token, { new_password: 'password123' }, 'Start anew');
@@ -132,7 +132,7 @@ describe('the page that confirms an address', () => {
     expect((await confirm(token, { new_password: `newer ${PASSWORD}` }, 'Start anew')).status).toBe(422);
   });
 
-  it('starts nothing anew once the address is proven: its link lasts longer than one for a new password', async () => {
+  it('refuses to start anew once the address is confirmed', async () => {
     await signUp('ian@example.org').expect(200);
     const token = await tokenFor('ian@example.org');
     await service.database.query('UPDATE users SET email_verified = true WHERE email = $1', [
@@ -144,7 +144,7 @@ describe('the page that confirms an address', () => {
 });
 
 describe('a sign-up with the address of an account', () => {
-  it('answers as one with a new address; the owner is told by mail', async () => {
+  it('answers as one with a new address; the owner is notified by mail', async () => {
     await TestUser.logIn(service.url, 'eve');
     const image = 'https://example.org/face.png';
     const bodies = [];
@@ -179,8 +179,8 @@ describe('a sign-up with the address of an account', () => {
   });
 });
 
-describe('accounts that others have made', () => {
-  it('count as confirmed: those of dev-login', async () => {
+describe('an account made by dev-login', () => {
+  it('counts as confirmed, and gets no mail', async () => {
     await TestUser.logIn(service.url, 'fay');
     const users = await service.database.query('SELECT email_verified FROM users WHERE email = $1', [
       'fay@example.org',

@@ -43,7 +43,7 @@ const UPGRADE = {
   'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-/** The whole of an error: status, one key, JSON, an id to look for in the log. */
+/** An error has a status, a JSON body with the one key `error`, and a request id. */
 function expectFlat(
   answer: RawAnswer | supertest.Response,
   status: number,
@@ -90,7 +90,7 @@ describe('an address that is not served', () => {
     ['OPTIONS', '/nope'],
     ['TRACE', '/api/v1/workspaces'],
     ['PROPFIND', '/api/v1/workspaces'],
-  ])('is a flat 404, before a bearer is asked for: %s %s', async (method, path) => {
+  ])('is a flat 404, also without a bearer: %s %s', async (method, path) => {
     expectFlat(await sendRaw(service.url, { method, path }), 404, 'not found');
   });
 
@@ -100,7 +100,7 @@ describe('an address that is not served', () => {
   });
 
   it.each(['/%', '/%zz', '/api/v1/workspaces/%E0%A4%A', '/api/auth/%ff', '/health/%'])(
-    'is a flat 400 where its escapes are broken: %s',
+    'is a flat 400 when its percent-encoding is broken: %s',
     async (path) => expectFlat(await sendRaw(service.url, { method: 'GET', path }), 400),
   );
 
@@ -117,18 +117,18 @@ describe('malformed HTTP', () => {
 
   it.each([
     ['noise', 'noise\r\n\r\n'],
-    ['bytes', Buffer.from([0, 1, 2, 0xff, 0xfe, 13, 10, 13, 10])],
-    ['a TLS greeting', Buffer.from('16030100a5010000a10303', 'hex')],
+    ['binary noise', Buffer.from([0, 1, 2, 0xff, 0xfe, 13, 10, 13, 10])],
+    ['a TLS handshake', Buffer.from('16030100a5010000a10303', 'hex')],
     ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['an unknown method', 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['an unknown version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
     ['a header without a colon', head('Host: x\r\nnonsense')],
-    ['a header name with a blank', head('Host: x\r\nBad Name: x')],
+    ['a header name with a space', head('Host: x\r\nBad Name: x')],
     ['a header value with NUL', head('Host: x\r\nX-A: a\0b')],
     ['a folded header', head('Host: x\r\nX-A: a\r\n b')],
     ['a bare line feed in a header', head('Host: x\r\nX-A: a\nX-B: b')],
     ['two lengths', 'POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
-    ['chunked twice over', 'POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, x\r\n\r\n'],
+    ['chunked and more', 'POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, x\r\n\r\n'],
     ['no Host', head('X-A: a')],
   ])('is a flat 400 with a request id: %s', async (_, bytes) => {
     expectFlat(await exchange(service.url, bytes), 400);
@@ -176,14 +176,14 @@ describe('a JSON body', () => {
     ['with a raw NUL', '{"name":"\0"}'],
     ['two objects', '{"name":"x"}{"name":"y"}'],
     ['a list', '[{"name":"x"}]'],
-    ['a text', '"name"'],
+    ['a string', '"name"'],
     ['a number', '7'],
     ['null', 'null'],
     ['true', 'true'],
     ['NaN', '{"name":NaN}'],
     ['a form', 'name=x'],
     ['XML', '<name>x</name>'],
-    ['blanks', '   '],
+    ['only spaces', '   '],
   ])('that is %s is a flat 400', async (_, body) => {
     expectFlat(await post(alice, PATH, body), 400);
   });
@@ -203,7 +203,7 @@ describe('a JSON body', () => {
     expectFlat(await post(alice, PATH, objects), 400, 'the request body is nested too deeply');
   });
 
-  it('is 400 with 500,000 levels, and the service goes on', async () => {
+  it('is 400 with 500,000 levels, and does not stop the service', async () => {
     expectFlat(await post(alice, PATH, nested(500_000)), 400, 'the request body is nested too deeply');
     expectFlat(await post(alice, PATH, '['.repeat(MIB)), 400);
     const workspace = await alice.workspace();
@@ -217,12 +217,12 @@ describe('a JSON body', () => {
     '{"name":"x","constructor":{"prototype":{"isAdmin":true}}}',
     '{"name":"x","a":{"b":[{"__proto__":{"isAdmin":true}}]}}',
     '{"__proto__":{"name":"x"}}',
-  ])('that reaches for prototypes is 400: %s', async (body) => {
+  ])('that sets a prototype is 400: %s', async (body) => {
     expectFlat(await post(alice, PATH, body), 400);
     expect(({} as Record<string, unknown>).isAdmin).toBeUndefined();
   });
 
-  it('is 400 with half a surrogate pair in a text', async () => {
+  it('is 400 with half a surrogate pair in a string', async () => {
     expectFlat(await post(alice, PATH, '{"name":"a\\ud800"}'), 400);
     expectFlat(await post(alice, PATH, '{"name":"x","a":[{"b":"\\udc00a"}]}'), 400);
     expect((await post(alice, PATH, '{"name":"\\ud83d\\uddd2"}')).body.name).toBe('🗒');
@@ -230,7 +230,7 @@ describe('a JSON body', () => {
     expectFlat(await devLogin.set('X-Dev-Login-Key', DEV_LOGIN_KEY), 400);
   });
 
-  it('is 400 with NUL in a text, never 500, on every route', async () => {
+  it('is 400 with NUL in a string on the routes of workspaces and sync, never 500', async () => {
     const workspace = await alice.workspace();
     const nul = 'a\u0000b';
     const change = { encryptedPath: nul, action: 'delete' };
@@ -254,7 +254,7 @@ describe('a JSON body', () => {
     expectFlat(await alice.get('/api/v1/workspaces/%00'), 404);
   });
 
-  it('may have 1 MiB, and is a flat 413 beyond, declared or not', async () => {
+  it('may have 1 MiB, and is 413 beyond, with and without Content-Length', async () => {
     expect((await post(alice, PATH, '{"name":"x"}'.padEnd(MIB))).status).toBe(201);
     expectFlat(await post(alice, PATH, '{"name":"x"}'.padEnd(MIB + 1)), 413);
 
@@ -267,11 +267,11 @@ describe('a JSON body', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('is a flat 415 under a content encoding', async () => {
+  it('is a flat 415 with a Content-Encoding', async () => {
     expectFlat(await post(alice, PATH, '{"name":"x"}').set('Content-Encoding', 'gzip'), 415);
   });
 
-  it('is read under any Content-Type that is well-formed', async () => {
+  it('is read as JSON under any Content-Type, even a malformed one', async () => {
     const headers = { Authorization: `Bearer ${alice.token}` };
     const body = '{"name":"x"}';
     for (const type of [
@@ -292,7 +292,7 @@ describe('a JSON body', () => {
 describe('the order of checks', () => {
   const BROKEN = '{"name":';
 
-  it('goes from route to bearer, scope, subscription, ownership, and to the body last', async () => {
+  it('is route, bearer, scope, subscription, ownership, body', async () => {
     const nobody = (await service.newcomer('order-nobody')).at(service.url, 'none');
     const free = await service.newcomer('order-free');
     const minted = await free
@@ -311,7 +311,7 @@ describe('the order of checks', () => {
     expectFlat(await post(paying, `${workspace.path}/sync/push`, BROKEN), 400);
   });
 
-  it('goes from bearer, ownership, path and headers to the file itself', async () => {
+  it('is bearer, ownership, path, headers, file', async () => {
     const alice = await service.user('order-alice');
     const workspace = await alice.workspace();
     const absent = workspace.file('YWJzZW50');
@@ -322,7 +322,7 @@ describe('the order of checks', () => {
     expectFlat(await alice.delete(absent).set('X-Device-Id', 'laptop'), 404, 'file not found');
   });
 
-  it('puts validation before conflict, and the body before the precondition', async () => {
+  it('has validation before conflict, and the body before the precondition', async () => {
     const alice = await service.user('order-conflict');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -372,10 +372,10 @@ describe('X-Request-Id', () => {
       { status: 200, req: { method: 'GET', url: '/api/auth/jwks' } },
       () => raw('/api/auth/jwks'),
     ],
-    ['is at no route', { status: 404, req: { method: 'GET', url: '/nope' } }, () => raw('/nope')],
-    ['the router cannot read', { status: 400, req: UNREADABLE }, () => raw('/%E0%A4%A/a-note')],
+    ['matches no route', { status: 404, req: { method: 'GET', url: '/nope' } }, () => raw('/nope')],
+    ['has a broken path', { status: 400, req: UNREADABLE }, () => raw('/%E0%A4%A/a-note')],
     [
-      'expects what nobody offers',
+      'has an unknown expectation',
       { status: 417, req: { method: 'GET', url: '/health' } },
       () => raw('/health', { Expect: 'a-miracle' }),
     ],
@@ -385,8 +385,8 @@ describe('X-Request-Id', () => {
       () => exchange(service.url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'),
     ],
     ['has headers that are too large', { status: 431 }, () => raw('/a-note', { 'X-A': 'a'.repeat(20_000) })],
-    ['is no HTTP', { status: 400 }, () => exchange(service.url, NO_HTTP)],
-  ])('leads to one line in the log when a request %s', async (_, expected, request) => {
+    ['is not HTTP', { status: 400 }, () => exchange(service.url, NO_HTTP)],
+  ])('is in the only log line of a request that %s', async (_, expected, request) => {
     const { status, headers } = await request();
     const lines = await eventually(() => {
       const found = logLines(service).filter(({ requestId }) => requestId === headers['x-request-id']);
@@ -396,12 +396,12 @@ describe('X-Request-Id', () => {
     expect(lines).toMatchObject([{ level: 'info', message: 'request', ip: '127.0.0.1', ...expected }]);
     expect(lines).toMatchObject([{ status }]);
     expect(lines[0]).not.toHaveProperty('brokenOff');
-    expect(JSON.stringify(lines)).not.toContain('a-note'); // it might be a plaintext, and nobody could tell
+    expect(JSON.stringify(lines)).not.toContain('a-note'); // it may be plaintext
   });
 });
 
 describe('a request whose client disconnects', () => {
-  it('has one log line, without a status when there was no answer', async () => {
+  it('has one log line, without a status when no answer was sent', async () => {
     const workspace = await (await service.user('leaver')).workspace();
     const lines = (): LogLine[] =>
       logLines(service).filter(
@@ -416,7 +416,7 @@ describe('a request whose client disconnects', () => {
     expect(lines()[0]).not.toHaveProperty('status');
   });
 
-  it('has the status that the client was told, when the answer had begun', async () => {
+  it('is logged with the status that was sent, when the answer had begun', async () => {
     const workspace = await (await service.user('late-leaver')).workspace();
     await workspace.put('bGFyZ2U', Buffer.alloc(8 * 1024 * 1024, 1)).expect(201);
     const socket = openSocket(service.url);
@@ -436,7 +436,7 @@ describe('a request whose client disconnects', () => {
 });
 
 describe('unread answers', () => {
-  /** Requests whose answers wait behind a download that nobody reads; with two such pages Node.js reads no further. */
+  /** Pipelines 101 requests without reading answers; Node.js stops after the download and two pages. */
   async function hoard(): Promise<Socket> {
     const inFlight = service.app.get(InFlightRequests);
     const workspace = await (await service.user('hoarder')).workspace();
@@ -450,11 +450,11 @@ describe('unread answers', () => {
     const page = headOf('GET', '/openapi.json', { Host: 'x' });
     socket.write(Buffer.concat([download, ...Array<Buffer>(100).fill(page)]));
     await eventually(() => expect(inFlight.count - before).toBe(3));
-    await eventually(() => expect(inFlight.underWay).toBe(0)); // the pages are made; downloads wait for their clients
+    await eventually(() => expect(inFlight.underWay).toBe(0)); // a waiting download does not count
     return socket;
   }
 
-  it('end with their connection, all of them, with one log line each', async () => {
+  it('all end with their connection, with one log line each', async () => {
     const lines = (): LogLine[] => logLines(service).filter(({ req }) => req?.url === '/openapi.json');
     const before = lines().length;
     const socket = await hoard();
@@ -464,7 +464,7 @@ describe('unread answers', () => {
     expect(lines().length - before).toBe(begun - 1); // the download has its own
   });
 
-  it('are cut off, largest connection first, and never a download that is read slowly', async () => {
+  it('are cut off above a limit, but a download that is read slowly is not', async () => {
     const inFlight = service.app.get(InFlightRequests);
     const workspace = await (await service.user('slow-reader')).workspace();
     const path = workspace.file('c2xvdw');
@@ -509,7 +509,6 @@ describe('a fault of the service', () => {
   });
   afterAll(() => broken.close());
 
-  /** Runs work while a table is missing. */
   async function without(table: string, work: () => Promise<void>): Promise<void> {
     await broken.database.query(`ALTER TABLE ${table} RENAME TO ${table}_away`);
     try {
@@ -528,7 +527,7 @@ describe('a fault of the service', () => {
     expect(line?.err?.stack).toMatch(/\n\s+at /);
   }
 
-  it('is a 500 that reveals nothing, and the log has its cause under the request id', async () => {
+  it('is a 500 that reveals nothing; the log has its cause under the request id', async () => {
     const alice = await broken.user('alice');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -549,7 +548,7 @@ describe('a fault of the service', () => {
     expect((await workspace.get('YQ').expect(200)).body).toEqual(Buffer.from('a'));
   });
 
-  it('is a 500 behind the identity mount: never 401, which would sign a client out', async () => {
+  it('is a 500 under /api/auth too, never a 401, which would sign the client out', async () => {
     const body = { email: 'fault@example.org', name: 'Fault', password: 'a long enough password' };
     const signUp = (): supertest.Test => supertest(broken.url).post('/api/auth/sign-up/email').send(body);
     const { headers } = await signUp().expect(200);
@@ -570,7 +569,7 @@ describe('a fault of the service', () => {
   });
 });
 
-/** Anything printed meanwhile that bypasses the service's log. */
+/** What work prints to the console instead of the service's log. */
 async function printedDuring(work: () => Promise<void>): Promise<string> {
   const { console } = globalThis;
   const lines: string[] = [];
@@ -608,7 +607,7 @@ describe('while PostgreSQL is away', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
   }
 
-  it('every route that needs it is 503 with Retry-After, nothing is half-written, and the service recovers by itself', async () => {
+  it('routes that need it are 503, nothing is half-written, and the service recovers', async () => {
     const alice = await linked.user('alice');
     const workspace = await alice.workspace();
     await workspace.put('YQ', 'a').expect(201);
@@ -638,7 +637,7 @@ describe('while PostgreSQL is away', () => {
     expectUnavailable(
       await supertest(linked.url).get('/api/auth/get-session').set('Authorization', 'Bearer unknown'),
     );
-    await supertest(linked.url).get('/health').expect(200, { ok: true }); // liveness is the process's own
+    await supertest(linked.url).get('/health').expect(200, { ok: true }); // liveness needs no database
     expectFlat(await alice.get('/nope'), 404);
 
     await link.mend();
@@ -647,7 +646,7 @@ describe('while PostgreSQL is away', () => {
     expect((await workspace.get('YQ').expect(200)).body).toEqual(Buffer.from('a'));
   });
 
-  it('a write is 503 and has not happened when its connection is terminated; the retry succeeds', async () => {
+  it('a write whose connection is terminated is 503 and changes nothing; a retry succeeds', async () => {
     const workspace = await (await service.user('alice-terminated')).workspace();
     const before = await footprint(service, workspace.id);
     const holder = new pg.Client(service.database.url);
@@ -677,7 +676,7 @@ describe('while PostgreSQL is away', () => {
 });
 
 describe('secrets', () => {
-  /** A word that must not turn up: unique, and easy to search for. */
+  /** A unique word that must not appear anywhere. */
   const canary = (name: string): string => `canary-${name}-${randomUUID().replaceAll('-', '')}`;
 
   it('appear in no log line, whatever the route and the failure', async () => {
@@ -808,7 +807,7 @@ describe('secrets', () => {
     }
   });
 
-  it('appear as tokens in no line by another name, in no path and in no message', async () => {
+  it('appear in no log line when a token is in a path, a message or another parameter', async () => {
     const rest = randomBytes(32).toString('base64url');
     const { token: jwt } = await service.newcomer('alice-tokens');
     const workspace = await (await service.user('alice-tokens')).workspace();
@@ -832,7 +831,7 @@ describe('secrets', () => {
     for (const part of jwt.split('.')) expect(service.logged()).not.toContain(part);
   });
 
-  it('do not come back in any error, nor does the address itself', async () => {
+  it('are repeated in no error, and neither is the address', async () => {
     const alice = await service.user('alice-echo');
     const workspace = await alice.workspace();
     const word = canary('echo');

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Where the rows of a table are: the file, and a text that stands in it for a user who has everything. */
+/** By table: the exported file, and a text that it contains for `userWithEverything`. */
 const EXPORTED: Readonly<Record<string, readonly [file: string, text: string]>> = {
   access_tokens: ['tokens-000001.jsonl', '"name":"script"'],
   assets: ['assets-000001.jsonl', '"content":"attachments/'],
@@ -43,7 +43,7 @@ const EXPORTED: Readonly<Record<string, readonly [file: string, text: string]>> 
 const OF_THE_SERVICE = 'of the service, not of an account';
 const SHORT_LIVED = 'gone within a day, and of no use outside the service';
 
-/** Each with the reason. docs/reference/export-format.md says so to users. */
+/** Tables that are not exported, with the reason, which docs/reference/export-format.md gives too. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
   asset_idempotency_keys: SHORT_LIVED,
   auth_jwks: OF_THE_SERVICE,
@@ -70,7 +70,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   wrong_passwords: SHORT_LIVED,
 };
 
-/** The keys of the second factor, passkeys and mail links, and what else must not get out. */
+/** Stands for every secret: the keys of second factors, passkeys, mail links and so on. */
 const SECRET = 'KEY-THAT-STAYS-HERE';
 
 async function userWithEverything() {
@@ -123,7 +123,7 @@ async function userWithEverything() {
 }
 
 describe('the export of an account', () => {
-  it('has each table of the schema, or leaves it out for a reason', async () => {
+  it('covers each table of the schema, or omits it for a stated reason', async () => {
     const tables = await service.database.query<{ name: string }>(
       `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`,
     );
@@ -131,7 +131,7 @@ describe('the export of an account', () => {
     expect(tables.map(({ name }) => name).sort()).toEqual(decided);
   });
 
-  it('has what the exported tables say of the user, and no secret', async () => {
+  it('contains the user’s rows of the exported tables, and no secret', async () => {
     const files = await filesIn(await exportOf(await userWithEverything()));
     const missing = Object.entries(EXPORTED).filter(([, [file, text]]) => {
       const found = [...files].filter(([name]) => name.endsWith(file) || name.includes(`/${file}`));
@@ -144,7 +144,7 @@ describe('the export of an account', () => {
   });
 });
 
-/** JSON without the spaces between its parts. */
+/** JSON without whitespace; other content unchanged. */
 function compact(content: Buffer): string {
   try {
     return JSON.stringify(JSON.parse(content.toString()));

@@ -24,7 +24,7 @@ afterAll(() => service.close());
 
 const query = (parameters: Record<string, string>): string => new URLSearchParams(parameters).toString();
 
-/** The rows that a handoff makes. */
+/** The numbers of sessions and one-time tokens, which a handoff would increase. */
 async function traces(): Promise<unknown> {
   const [row] = await service.database.query(
     `SELECT (SELECT count(*)::int FROM auth_sessions) AS sessions, (SELECT count(*)::int FROM auth_verifications) AS tokens`,
@@ -40,7 +40,7 @@ function expectPage(answer: supertest.Response, status: number): void {
   expect(answer.headers.location).toBeUndefined();
 }
 
-/** Sends a GET, and then the form of a valid page with these values in place of the page's own. */
+/** Expects 400 for a GET with these parameters, and for the form of a valid page posted with them. */
 async function expectRefused(
   path: '/auth/desktop-handoff' | '/auth/web-handoff',
   wrong: string,
@@ -70,7 +70,7 @@ describe('return_to', () => {
     ['has no scheme', '//editor.example.org/auth/callback'],
     ['has two slashes in the path', 'https://editor.example.org//auth/callback'],
     ['has backslashes', 'https:\\\\editor.example.org\\auth\\callback'],
-    ['has a backslash behind the host', 'https://editor.example.org\\@evil.example/auth/callback'],
+    ['has a backslash after the host', 'https://editor.example.org\\@evil.example/auth/callback'],
     ['has an encoded slash', 'https://editor.example.org%2fauth/callback'],
     ['has an encoded slash in the path', 'https://editor.example.org/auth%2Fcallback'],
     ['has an encoded letter', 'https://editor.example.org/auth/c%61llback'],
@@ -83,35 +83,35 @@ describe('return_to', () => {
     ['has an empty fragment', `${EDITOR}#`],
     ['has a query', `${EDITOR}?next=https://evil.example`],
     ['has an empty query', `${EDITOR}?`],
-    ['is in punycode where it is configured in letters', ALT_PUNYCODE],
+    ['is in punycode when configured in Unicode', ALT_PUNYCODE],
     ['has a letter of another alphabet', 'https://editоr.example.org/auth/callback'],
-    ['has a dot behind the host', 'https://editor.example.org./auth/callback'],
+    ['has a dot after the host', 'https://editor.example.org./auth/callback'],
     ['has a slash at the end', `${EDITOR}/`],
-    ['goes on', `${EDITOR}.evil`],
+    ['has a suffix', `${EDITOR}.evil`],
     ['is a longer host', 'https://editor.example.org.evil.example/auth/callback'],
     ['is another host of the domain', 'https://evil.example.org/auth/callback'],
     ['is the origin alone', 'https://editor.example.org'],
-    ['climbs', 'https://editor.example.org/auth/x/../callback'],
+    ['has a .. segment', 'https://editor.example.org/auth/x/../callback'],
     ['is http', 'http://editor.example.org/auth/callback'],
     ['has a space before it', ` ${EDITOR}`],
-    ['has a line break behind it', `${EDITOR}\r\nSet-Cookie: a=b`],
+    ['has a line break after it', `${EDITOR}\r\nSet-Cookie: a=b`],
     ['has a tab in it', 'https://editor.exa\tmple.org/auth/callback'],
-    ['has NUL behind it', `${EDITOR}\0`],
-    ['is a script', 'javascript:alert(1)'],
-    ['is data', 'data:text/html,x'],
-    ['is the app', 'cloudsync://auth/callback'],
+    ['has NUL after it', `${EDITOR}\0`],
+    ['is a javascript: URL', 'javascript:alert(1)'],
+    ['is a data: URL', 'data:text/html,x'],
+    ['is an address of the app', 'cloudsync://auth/callback'],
     ['is a path', '/auth/callback'],
-  ])('that %s is 400, and no token is made', async (_, returnTo) => {
+  ])('that %s is 400, and no token is created', async (_, returnTo) => {
     const wrong = query({ client_state: STATE, ...(returnTo === undefined ? {} : { return_to: returnTo }) });
     await expectRefused('/auth/web-handoff', wrong);
   });
 
   it.each([
     ['twice', `return_to=${EDITOR}&return_to=${EDITOR}`],
-    ['twice, the second one elsewhere', `return_to=${EDITOR}&return_to=https://evil.example/`],
+    ['twice, the second time with another address', `return_to=${EDITOR}&return_to=https://evil.example/`],
     ['twice, under an encoded name', `return_to=${EDITOR}&%72eturn_to=https://evil.example/`],
     ['as a list', `return_to[]=${EDITOR}`],
-  ])('that is there %s is 400', async (_, parameters) => {
+  ])('that is given %s is 400', async (_, parameters) => {
     await expectRefused('/auth/web-handoff', `client_state=${STATE}&${parameters}`);
   });
 
@@ -127,7 +127,7 @@ describe('return_to', () => {
     }
   });
 
-  it('matches the configured address in any case of letters', async () => {
+  it('may be the configured address in Unicode; the policy has it in punycode', async () => {
     const path = `/auth/web-handoff?${query({ client_state: STATE, return_to: ALT })}`;
     const page = await new Visitor(service.url).get(path);
     expect(page.status).toBe(200);
@@ -141,15 +141,15 @@ describe('scheme', () => {
     ['is a script', 'javascript'],
     ['is https', 'https'],
     ['is another app', 'otherapp'],
-    ['only begins like ours', 'cloudsync-desktop-evil'],
-    ['only begins like ours, without a dash', 'cloudsyncx'],
+    ['only begins like an allowed one', 'cloudsync-desktop-evil'],
+    ['only begins like an allowed one, without a dash', 'cloudsyncx'],
     ['has capitals', 'CloudSync'],
-    ['brings its own address', 'cloudsync://evil.example/?'],
+    ['contains an address', 'cloudsync://evil.example/?'],
     ['has a colon', 'cloudsync:'],
     ['has a space', 'cloudsync '],
     ['has NUL', 'cloudsync\0'],
-    ['is there twice', 'cloudsync&scheme=otherapp'],
-  ])('that %s is 400, and no token is made', async (_, scheme) => {
+    ['is given twice', 'cloudsync&scheme=otherapp'],
+  ])('that %s is 400, and no token is created', async (_, scheme) => {
     const encoded = scheme.includes('&') ? scheme : encodeURIComponent(scheme);
     await expectRefused('/auth/desktop-handoff', `client_state=${STATE}&scheme=${encoded}`);
   });
@@ -167,7 +167,7 @@ describe('client_state', () => {
     ['has a line break', 'client_state=abcdefghijklmnop%0A'],
     ['has an ampersand', 'client_state=abcdefghijklmnop%26'],
     ['has markup', 'client_state=abcdefghijklmnop%3Cscript%3E'],
-    ['is there twice', `client_state=${STATE}&client_state=${STATE}`],
+    ['is given twice', `client_state=${STATE}&client_state=${STATE}`],
     ['is badly encoded', 'client_state=abcdefghijklmnop%zz'],
   ])('that %s is 400 on both pages', async (_, clientState) => {
     await expectRefused('/auth/desktop-handoff', clientState);
@@ -191,7 +191,7 @@ describe('client_state', () => {
 describe('a form', () => {
   const PATH = `/auth/desktop-handoff?${query({ client_state: STATE })}`;
 
-  /** A browser that is signed in, at the page: what another site would like to use. */
+  /** A signed-in browser, which another site would abuse, at the page. */
   async function victim() {
     const browser = new Visitor(service.url);
     await browser.submit(await browser.get(PATH), 'Sign in', ACCOUNT);
@@ -213,7 +213,7 @@ describe('a form', () => {
     ['without its token', { csrf_token: undefined }],
     ['with an empty token', { csrf_token: '' }],
     ['with another token', { csrf_token: 'x'.repeat(43) }],
-  ])('%s is 403, and the form again', async (_, wrong) => {
+  ])('%s is 403, and the form is shown again', async (_, wrong) => {
     const { browser, page } = await victim();
     const answer = await expectNothing(403, () => browser.submit(page, 'Continue', wrong));
     expect(textOf(answer.text)).toContain('out of date');
@@ -226,7 +226,7 @@ describe('a form', () => {
     await expectNothing(403, () => browser.submit(page, 'Continue', { csrf_token: values.csrf_token }));
   });
 
-  it('is 403 for a signed-in user with a token and a cookie that another visitor got', async () => {
+  it('is 403 for a signed-in user with the token and the cookie of another visitor', async () => {
     const { browser, page } = await victim();
     const attacker = new Visitor(service.url);
     const { values } = formOf(await attacker.get(PATH), 'Sign in');
@@ -234,13 +234,13 @@ describe('a form', () => {
     await expectNothing(403, () => browser.submit(page, 'Continue', { csrf_token: values.csrf_token }));
   });
 
-  it('is 403 with two cookies of that name', async () => {
+  it('is 403 with two form-secret cookies', async () => {
     const { browser, page } = await victim();
     browser.setCookie(' form-secret', 'a'.repeat(43));
     await expectNothing(403, () => browser.submit(page, 'Continue'));
   });
 
-  it('is 403 after a sign-in when it is from before', async () => {
+  it('is 403 when it was loaded before a sign-in', async () => {
     const browser = new Visitor(service.url);
     const page = await browser.get(PATH);
     await browser.submit(page, 'Sign in', ACCOUNT);
@@ -254,11 +254,11 @@ describe('a form', () => {
 
   it.each([
     ['another site', { Origin: 'https://evil.example' }],
-    ['a host that begins like ours', { Origin: `${BASE_URL}.evil.example` }],
+    ['a host that begins like the service’s', { Origin: `${BASE_URL}.evil.example` }],
     ['another port', { Origin: 'http://localhost:9999' }],
     ['the editor', { Origin: 'https://editor.example.org' }],
-    ['a site that hides its origin, as the browser says', { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }],
-    ['another host of the domain, as the browser says', { Origin: 'null', 'Sec-Fetch-Site': 'same-site' }],
+    ['a cross-site page that hides its origin', { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' }],
+    ['a same-site page that hides its origin', { Origin: 'null', 'Sec-Fetch-Site': 'same-site' }],
   ])('from %s is 403, also with a valid token', async (_, headers) => {
     const { browser, page } = await victim();
     const answer = await expectNothing(403, () => browser.submit(page, 'Continue', {}, headers));
@@ -267,9 +267,9 @@ describe('a form', () => {
 
   it.each([
     ['its own origin', { Origin: BASE_URL }],
-    ['its own origin, as the browser says too', { Origin: BASE_URL, 'Sec-Fetch-Site': 'same-origin' }],
-    ['no origin, because its page sends no referrer', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
-  ])('from %s is taken', async (_, headers) => {
+    ['its own origin, with Sec-Fetch-Site', { Origin: BASE_URL, 'Sec-Fetch-Site': 'same-origin' }],
+    ['its own page, which hides its origin', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
+  ])('from %s is accepted', async (_, headers) => {
     const { browser, page } = await victim();
     expect((await browser.submit(page, 'Continue', {}, headers)).status).toBe(200);
   });
@@ -290,7 +290,7 @@ describe('a form', () => {
     await expectNothing(400, () => browser.submit(page, 'Sign in', wrong));
   });
 
-  it('is 400 with a doubled field', async () => {
+  it('is 400 with a duplicate field', async () => {
     const browser = new Visitor(service.url);
     const { values } = formOf(await browser.get(PATH), 'Sign in');
     const twice = [...Object.entries({ ...values, ...ACCOUNT }), ['email', 'other@example.org'] as const];
@@ -307,8 +307,8 @@ describe('a form', () => {
   });
 });
 
-describe('a request that is refused before any handler sees it', () => {
-  /** As browsers ask for a page. */
+describe('a request that is refused before it reaches a handler', () => {
+  /** Requests a page with the Accept header of a browser. */
   const look = (path: string): supertest.Test =>
     supertest(service.url).get(path).set('Accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
   const switchTo = async (mode: Mode): Promise<void> => {
@@ -318,7 +318,7 @@ describe('a request that is refused before any handler sees it', () => {
   afterEach(() => switchTo('off'));
 
   it.each(['/auth/desktop-handoff?scheme=x', '/auth/web-handoff', '/account', '/account/tokens?a=b'])(
-    'is a page at %s for a browser, and JSON for everybody else',
+    'gets a page at %s in a browser, and JSON otherwise',
     async (path) => {
       await switchTo('down');
       const answer = await look(path);
@@ -333,7 +333,7 @@ describe('a request that is refused before any handler sees it', () => {
   );
 
   it.each(['/account/', '/account/sessions/end', '/account/nothing', '/auth/nothing', '/auth'])(
-    'is a page at %s, where there is nothing',
+    'gets a page at %s, where no page is served',
     async (path) => {
       expectPage(await look(path), 404);
       expect((await supertest(service.url).get(path).expect(404)).body).toEqual({ error: 'not found' });
@@ -341,7 +341,7 @@ describe('a request that is refused before any handler sees it', () => {
   );
 
   it.each(['/accounts', '/wp-login.php', '/docs/nothing', '/%3Cscript%3E?token=hunter2'])(
-    'is a page at %s, an unknown address, which says nothing of it',
+    'gets a page at the unknown address %s, which does not repeat it',
     async (path) => {
       const answer = await look(path);
       expectPage(answer, 404);
@@ -355,7 +355,7 @@ describe('a request that is refused before any handler sees it', () => {
   );
 
   it.each(['*/*', 'application/json', 'application/json, text/html;q=0.9', 'text/html;q=0', 'text/plain'])(
-    'is JSON at an unknown address for a client that accepts %s',
+    'gets JSON at an unknown address when the client accepts %s',
     async (accept) => {
       const answer = await supertest(service.url).get('/nothing').set('Accept', accept).expect(404);
       expect(answer.body).toEqual({ error: 'not found' });
@@ -374,33 +374,30 @@ describe('a request that is refused before any handler sees it', () => {
     '/health/nothing',
     '/openapi.json/nothing',
     '/%61pi/v1/auth/me',
-  ])('is JSON at %s, which is for programs', async (path) => {
+  ])('gets JSON at %s, an address for programs', async (path) => {
     expect((await look(path)).headers['content-type']).toMatch(/^application\/json/);
   });
 
-  it('gets a page at the address of the service itself', async () => {
+  it('gets a page at /', async () => {
     await switchTo('down');
     expectPage(await look('/'), 503);
     await switchTo('off');
   });
 });
 
-describe('the address of the service itself', () => {
-  it.each(['text/html', '*/*', 'application/json'])(
-    'says what it is to a client that accepts %s',
-    async (accept) => {
-      const answer = await supertest(service.url).get('/').set('Accept', accept).expect(200);
-      expectPage(answer, 200);
-      for (const to of ['/account', '/docs', '/readme']) {
-        expect(answer.text).toContain(`href="${to}"`);
-        await supertest(service.url).get(to).expect(200);
-      }
-      expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
-      expect(answer.headers['set-cookie']).toBeUndefined();
-    },
-  );
+describe('the start page at /', () => {
+  it.each(['text/html', '*/*', 'application/json'])('is sent to a client that accepts %s', async (accept) => {
+    const answer = await supertest(service.url).get('/').set('Accept', accept).expect(200);
+    expectPage(answer, 200);
+    for (const to of ['/account', '/docs', '/readme']) {
+      expect(answer.text).toContain(`href="${to}"`);
+      await supertest(service.url).get(to).expect(200);
+    }
+    expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(answer.headers['set-cookie']).toBeUndefined();
+  });
 
-  it('answers HEAD, and 404 to methods that write', async () => {
+  it('answers HEAD, and 404 to POST', async () => {
     const { headers } = await supertest(service.url).head('/').expect(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
     await supertest(service.url).post('/').expect(404);
@@ -415,7 +412,7 @@ describe('a session cookie', () => {
     'better-auth.session_token',
     `better-auth.session_token=${'a'.repeat(4000)}`,
     ';;;=;',
-  ])('that is invalid (%.40s) belongs to nobody', async (cookie) => {
+  ])('that is invalid (%.40s) is ignored', async (cookie) => {
     const answer = await supertest(service.url)
       .get(`/auth/desktop-handoff?client_state=${STATE}`)
       .set('Cookie', cookie);
@@ -423,7 +420,7 @@ describe('a session cookie', () => {
     expect(formsOf(answer).map(({ label }) => label)).toEqual(['Sign in', 'Sign up']);
   });
 
-  it('is counted by the rate limit, a bearer is not', async () => {
+  it('is needed to be signed in on the pages: a bearer is ignored', async () => {
     const { body } = await supertest(service.url)
       .post('/api/auth/sign-in/email')
       .set('Origin', BASE_URL)

@@ -16,7 +16,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** A browser that is signed in, so that each further token costs no password. */
+/** A signed-in browser: further tokens need no password check. */
 async function signedIn(name: string): Promise<Visitor> {
   const email = `${name}@example.org`;
   await supertest(service.url)
@@ -51,16 +51,16 @@ describe('a one-time token of the handoff', () => {
     }
   });
 
-  it('is accepted by another instance than the one that minted it', async () => {
+  it('is accepted by an instance other than the one that issued it', async () => {
     expect(await verify(await handOver(await signedIn('across')), beside)).toBe(200);
   });
 
   it.each([
-    ['lives for three minutes', 2 * 60_000 + 55_000, 200],
-    ['is dead after them', 3 * 60_000 + 1000, 400],
+    ['is valid for three minutes', 2 * 60_000 + 55_000, 200],
+    ['is refused after three minutes', 3 * 60_000 + 1000, 400],
   ])('%s', async (name, later, status) => {
     const token = await handOver(await signedIn(name.replaceAll(' ', '-')));
-    // The identity handler reads the process's own clock, so the token is made older.
+    // The identity handler reads the system clock, so the token is made older.
     await service.database.query(
       `UPDATE auth_verifications SET expires_at = expires_at - interval '1 ms' * ${later}`,
     );
@@ -74,7 +74,7 @@ describe('a one-time token of the handoff', () => {
     expect(JSON.stringify(rows)).not.toContain(token);
   });
 
-  it('belongs to a session that the browser does not have, and each handoff to another one', async () => {
+  it('belongs to a new session, which the browser does not have', async () => {
     const browser = await signedIn('sessions');
     const sessions = await Promise.all(
       [await handOver(browser), await handOver(browser)].map(async (token) => {
@@ -108,7 +108,7 @@ describe('a handoff whose browser is signed out meanwhile', () => {
   });
 });
 
-describe('with rate limits on', () => {
+describe('rate limits', () => {
   let limited: TestService;
   beforeAll(async () => {
     limited = await startService({ beside: service, env: { RATE_LIMIT_PER_MINUTE: '1200' } });
@@ -117,11 +117,11 @@ describe('with rate limits on', () => {
   beforeEach(() => {
     const now = service.clock.now().getTime();
     service.clock.advance(60_000 - (now % 60_000));
-    service.clock.stopAt(service.clock.now()); // the minute does not end meanwhile
+    service.clock.stopAt(service.clock.now()); // the minute must not end within a test
   });
   afterEach(() => service.clock.resume());
 
-  it('limit sign-ins to ten a minute for an address, together with those of the API', async () => {
+  it('allow ten sign-ins a minute for a network address, those over the API included', async () => {
     const browser = new Visitor(limited.url);
     const page = await browser.get(PATH);
     const guess = { email: 'nobody@example.org', password: 'guess number n' };
@@ -137,7 +137,7 @@ describe('with rate limits on', () => {
     expect(elementOf(refused, 'sign-in-email').value).toBe(guess.email);
   });
 
-  it('limit sign-ups to ten a minute', async () => {
+  it('allow ten sign-ups a minute', async () => {
     const browser = new Visitor(limited.url);
     const page = await browser.get(PATH);
     const statuses = [];
@@ -146,7 +146,7 @@ describe('with rate limits on', () => {
     expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
   });
 
-  it('limit handovers to twenty a minute for a user', async () => {
+  it('allow twenty handoffs a minute for a user', async () => {
     const browser = await signedIn('eager');
     const atLimited = new Visitor(limited.url);
     for (const pair of browser.cookie.split('; '))
@@ -165,6 +165,6 @@ describe('with rate limits on', () => {
     const another = new Visitor(limited.url);
     const credentials = { email: 'eager@example.org', password: PASSWORD };
     expect((await another.submit(await another.get(PATH), 'Sign in', credentials)).status).toBe(429);
-    expect(await sessions()).toEqual(before); // none that nobody has
+    expect(await sessions()).toEqual(before); // no session without a browser
   });
 });

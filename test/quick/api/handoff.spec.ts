@@ -29,14 +29,14 @@ async function signUp(name: string): Promise<{ email: string; password: string }
   return account;
 }
 
-/** Somebody who has an account, at a page of the service. */
+/** A new account, and a browser that is at a page of the service and not signed in. */
 async function visitor(name: string, path = DESKTOP_PATH) {
   const account = await signUp(name);
   const browser = new Visitor(service.url);
   return { account, browser, page: await browser.get(path) };
 }
 
-/** What the answer to a handoff leads to. */
+/** The address to which a handoff sends the browser. */
 function callbackOf(answer: supertest.Response): URL {
   const target = answer.headers.location ?? elementOf(answer, 'link').value;
   return new URL(String(target));
@@ -81,7 +81,7 @@ describe('GET /auth/desktop-handoff', () => {
 
   const codeOn = (html: string): string => /\b[0-9A-Z]{4}-[0-9A-Z]{4}\b/.exec(html)?.[0] ?? '';
 
-  it('changes nothing and mints nothing, including for a signed-in user', async () => {
+  it('creates no session and no token, also for a signed-in user', async () => {
     const { account, browser, page } = await visitor('looker');
     await browser.submit(page, 'Sign in', account);
     const tables = ['auth_sessions', 'auth_verifications', 'users'];
@@ -91,7 +91,7 @@ describe('GET /auth/desktop-handoff', () => {
     expect(await Promise.all(tables.map(rowsOf))).toEqual(before);
   });
 
-  it('has the headers of a page that people trust with a password', async () => {
+  it('has strict security headers, and no inline code', async () => {
     const { headers, text } = await new Visitor(service.url).get(DESKTOP_PATH);
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -114,7 +114,7 @@ describe('GET /auth/desktop-handoff', () => {
     expect(text).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/);
   });
 
-  it('gives a browser one secret, in a cookie that no script and no other site can use', async () => {
+  it('sets one form secret per browser, in a cookie that scripts and other sites cannot use', async () => {
     const browser = new Visitor(service.url);
     const first = await browser.get(DESKTOP_PATH);
     expect(first.get('Set-Cookie')).toEqual([
@@ -126,7 +126,7 @@ describe('GET /auth/desktop-handoff', () => {
     expect(first.text).not.toContain(/form-secret=([\w-]+)/.exec(first.get('Set-Cookie')![0]!)![1]);
   });
 
-  it('escapes all text that it repeats', async () => {
+  it('escapes text of the request', async () => {
     const { browser, account, page } = await visitor('escaped');
     const email = `"><script>alert(1)</script>@example.org`;
     const answer = await browser.submit(page, 'Sign in', { ...account, email });
@@ -145,7 +145,7 @@ const policyOf = (headers: supertest.Response['headers']): Record<string, string
   );
 
 describe('POST /auth/desktop-handoff', () => {
-  it('signs in and leads to the app with a one-time token and the state', async () => {
+  it('signs in, and links to the app with a one-time token and the state', async () => {
     const { account, browser, page } = await visitor('alice');
     const answer = await browser.submit(page, 'Sign in', account);
     expect(answer.status).toBe(200);
@@ -164,13 +164,13 @@ describe('POST /auth/desktop-handoff', () => {
     expect(await jwtStatus(body.session.token)).toBe(200);
   });
 
-  it('leads to the requested scheme', async () => {
+  it('links to the requested scheme', async () => {
     const { account, browser, page } = await visitor('schemer', `${DESKTOP_PATH}&scheme=cloudsync-desktop`);
     const answer = await browser.submit(page, 'Sign in', account);
     expect(callbackOf(answer).protocol).toBe('cloudsync-desktop:');
   });
 
-  it('remembers the browser, which may then continue without the password, or as another user', async () => {
+  it('signs the browser in, which can then continue without a password, or as another user', async () => {
     const { account, browser, page } = await visitor('returning');
     await browser.submit(page, 'Sign in', account);
     const again = await browser.get(DESKTOP_PATH);
@@ -187,7 +187,7 @@ describe('POST /auth/desktop-handoff', () => {
     expect(textOf((await browser.get(DESKTOP_PATH)).text)).toContain('Continue as the-other');
   });
 
-  it('makes an account, and hands it over', async () => {
+  it('creates an account, and a token for it', async () => {
     const browser = new Visitor(service.url);
     const account = { name: 'Fresh Face', email: 'fresh@example.org', password: PASSWORD };
     const answer = await browser.submit(await browser.get(DESKTOP_PATH), 'Sign up', account);
@@ -197,7 +197,7 @@ describe('POST /auth/desktop-handoff', () => {
     });
   });
 
-  it('shows the form again after a wrong password, with the fault tied to its field and the focus on it', async () => {
+  it('shows the form again after a wrong password, with error and focus at the field', async () => {
     const { account, browser, page } = await visitor('mistaken');
     const answer = await browser.submit(page, 'Sign in', { ...account, password: 'not this one' });
     expect(answer.status).toBe(422);
@@ -225,13 +225,13 @@ describe('POST /auth/desktop-handoff', () => {
 
   it.each([
     ['an address that is taken', { email: 'taken@example.org' }, 'sign-up-email'],
-    ['an address that is none', { email: 'nowhere' }, 'sign-up-email'],
+    ['an invalid address', { email: 'nowhere' }, 'sign-up-email'],
     ['an address that is too long', { email: `${'a'.repeat(60)}@${'b'.repeat(250)}.org` }, 'sign-up-email'],
     ['a short password', { password: '1234567' }, 'sign-up-password'],
     ['a very long password', { password: 'x'.repeat(129) }, 'sign-up-password'],
     ['no name', { name: ' ' }, 'sign-up-name'],
     ['a name of control characters', { name: 'a\u0007b' }, 'sign-up-name'],
-  ])('refuses to sign up with %s, and says so at the field', async (_, wrong, field) => {
+  ])('refuses a sign-up with %s, and shows the error at the field', async (_, wrong, field) => {
     if (field === 'sign-up-email') await signUp('taken').catch(() => undefined);
     const users = await rowsOf('users');
     const browser = new Visitor(service.url);
@@ -243,7 +243,7 @@ describe('POST /auth/desktop-handoff', () => {
     expect(await rowsOf('users')).toBe(users);
   });
 
-  it('leaves no token behind in the log', async () => {
+  it('writes no token, password or cookie to the log', async () => {
     const { account, browser, page } = await visitor('unlogged');
     const answer = await browser.submit(page, 'Sign in', account);
     const token = tokenOf(answer);
@@ -279,7 +279,7 @@ describe('a session that was handed over', () => {
     expect(await jwtStatus(sessionToken)).toBe(200);
   });
 
-  it('ends alone when the app signs out', async () => {
+  it('ends without that of the browser when the app signs out', async () => {
     const { browser, sessionToken } = await handedOver('leaves-app');
     const bearer = { Authorization: `Bearer ${sessionToken}`, Origin: BASE_URL };
     await supertest(service.url).post('/api/auth/sign-out').set(bearer).expect(200);
@@ -289,7 +289,7 @@ describe('a session that was handed over', () => {
 });
 
 describe('the browser’s own session', () => {
-  it('is extended when a page is opened after some days; an expired one is forgotten', async () => {
+  it('is extended when a page is opened after some days; once expired, its cookie is removed', async () => {
     const { account, browser, page } = await visitor('slider');
     await browser.submit(page, 'Sign in', account);
     const expireIn = (ms: number): Promise<unknown> =>
@@ -315,14 +315,14 @@ describe('the browser’s own session', () => {
 });
 
 describe('/auth/web-handoff', () => {
-  it('names the website, and lets its forms lead to it alone', async () => {
+  it('names the website, and allows its forms to lead to no other site', async () => {
     const page = await new Visitor(service.url).get(webPath());
     expect(page.status).toBe(200);
     expect(textOf(page.text)).toContain('Sign in to editor.example.org');
     expect(policyOf(page.headers)['form-action']).toBe(`'self' ${EDITOR}`);
   });
 
-  it('goes back with 303 and a one-time token', async () => {
+  it('redirects to the website with 303 and a one-time token', async () => {
     const { account, browser, page } = await visitor('web-alice', webPath());
     const answer = await browser.submit(page, 'Sign in', account);
     expect(answer.status).toBe(303);
@@ -334,7 +334,7 @@ describe('/auth/web-handoff', () => {
     expect((await verify(tokenOf(answer)).expect(200)).body.user.email).toBe(account.email);
   });
 
-  it('keeps the query that an address has', async () => {
+  it('keeps the query of the configured address', async () => {
     const { account, browser, page } = await visitor('web-query', webPath(ALT));
     expect(policyOf(page.headers)['form-action']).toBe(`'self' https://alt.example.org/callback`);
     const answer = await browser.submit(page, 'Sign in', account);
@@ -352,8 +352,8 @@ describe('/auth/web-handoff', () => {
   });
 });
 
-describe('what the pages load', () => {
-  it('is cached forever, under a name that changes with the content', async () => {
+describe('assets of the pages', () => {
+  it('are cached forever, under names with a hash', async () => {
     const paths = assetsOf(await new Visitor(service.url).get(DESKTOP_PATH));
     expect(new Set(paths).size).toBe(4);
     for (const path of new Set(paths)) {
@@ -390,7 +390,7 @@ describe('with SIGNUP_ENABLED=false and an https address', () => {
     expect(await rowsOf('users')).toBe(users);
   });
 
-  it('the cookies can be set by this host alone', async () => {
+  it('cookies are Secure, with the prefix __Host- or __Secure-', async () => {
     const browser = new Visitor(closed.url);
     const page = await browser.get(DESKTOP_PATH);
     expect(page.get('Set-Cookie')![0]).toMatch(
@@ -403,7 +403,7 @@ describe('with SIGNUP_ENABLED=false and an https address', () => {
   });
 });
 
-describe('addresses to return to', () => {
+describe('callback addresses', () => {
   const start = (env: Record<string, string>): Promise<TestService> => startService({ beside: service, env });
   const production = {
     NODE_ENV: 'production',
@@ -430,9 +430,9 @@ describe('addresses to return to', () => {
     ],
     ['http elsewhere', { ALT_CALLBACK_URL: 'http://editor.example.org/callback' }],
     ['a host that begins with localhost', { ALT_CALLBACK_URL: 'http://localhost.example.org/callback' }],
-    ['a user', { EDITOR_CALLBACK_URL: 'https://user@editor.example.org/callback' }],
+    ['a user name', { EDITOR_CALLBACK_URL: 'https://user@editor.example.org/callback' }],
     ['a fragment', { EDITOR_CALLBACK_URL: 'https://editor.example.org/callback#top' }],
-  ])('stop the start when configured with %s', async (_, env) => {
+  ])('prevent the start when configured with %s', async (_, env) => {
     await expect(start(env)).rejects.toThrow(/^Bad configuration: (?:EDITOR|ALT)_CALLBACK_URL must be/);
   });
 });
@@ -448,7 +448,7 @@ describe('when the database fails', () => {
   }
 
   it.each(['auth_sessions', 'auth_verifications'])(
-    'without %s nobody is handed over: a page, and nothing is left half-made',
+    'a handoff without the table %s is 500 with a page, and leaves no session',
     async (table) => {
       const { account, browser, page } = await visitor(`without-${table}`);
       await browser.submit(page, 'Sign in', account);
@@ -466,7 +466,7 @@ describe('when the database fails', () => {
   );
 });
 
-describe('while the service is held off', () => {
+describe('a read-only service', () => {
   afterEach(() => setMode('off'));
 
   const setMode = async (mode: 'off' | 'read-only'): Promise<void> => {
@@ -474,7 +474,7 @@ describe('while the service is held off', () => {
     await service.app.get(KillSwitch).look();
   };
 
-  it('lets people sign in while read-only, and lets nobody sign up', async () => {
+  it('allows sign-ins, and refuses sign-ups', async () => {
     const { account, browser, page } = await visitor('patient');
     await setMode('read-only');
     expect((await browser.submit(page, 'Sign in', account)).status).toBe(200);

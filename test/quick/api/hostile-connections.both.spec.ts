@@ -8,16 +8,16 @@ import { headOf, openSocket, received } from '../../kit/raw-http.js';
 import { itDeep } from '../../kit/rounds.js';
 
 const MIB = 1024 * 1024;
-/** Of one connection. */
+/** Per connection. */
 const MOST_UNANSWERED = 16;
 const MOST_UNDER_WAY = 2_000;
 const PER_ADDRESS = 1_000;
 
-/** The statuses of the answers of a connection, in their order. No body of theirs looks like an answer. */
+/** The statuses of all responses on a connection, in order. No response body contains a status line. */
 const statusesIn = (bytes: Buffer): number[] =>
   [...bytes.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-describe('requests that come on one connection before it has read the answers', () => {
+describe('pipelined requests on one connection', () => {
   let service: TestService;
   let workspace: TestWorkspace;
   let download: Buffer;
@@ -36,7 +36,7 @@ describe('requests that come on one connection before it has read the answers', 
   afterAll(() => service.close());
   afterEach(() => eventually(() => expect(inFlight.count).toBe(0)));
 
-  /** Behind an answer that is not read, so that those of the others wait. */
+  /** Sends requests behind a download that is not read, so that their responses wait. */
   function unread(requests: string | Buffer): Socket {
     const socket = openSocket(service.url)
       .on('error', () => undefined)
@@ -53,7 +53,7 @@ describe('requests that come on one connection before it has read the answers', 
     ['are preflights', 'OPTIONS /health HTTP/1.1\r\nHost: x\r\nOrigin: https://x.example\r\n\r\n', 404],
     ['expect what cannot be met', 'GET /health HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n', 417],
     ['have bodies', 'POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nGET /', 404],
-  ])('are begun sixteen at a time when they %s; each is answered', async (_, request, status) => {
+  ])('are started at most sixteen at a time when they %s', async (_, request, status) => {
     const closes = status === 417; // an answer that ends the connection
     const socket = unread(request.repeat(400));
     await eventually(() => expect(inFlight.count).toBe(MOST_UNANSWERED));
@@ -87,7 +87,7 @@ describe('requests that come on one connection before it has read the answers', 
     },
   );
 
-  itDeep('are answered in their order, a thousand of them, however they are cut into packets', async () => {
+  itDeep('are answered in order, a thousand of them, however they are split into packets', async () => {
     const kinds: [string, number][] = [
       ['GET /health HTTP/1.1\r\nHost: x\r\n\r\n', 200],
       ['GET /none HTTP/1.1\r\nHost: x\r\n\r\n', 404],
@@ -130,7 +130,7 @@ describe('requests that come on one connection before it has read the answers', 
   });
 
   itDeep(
-    'take no slot of others when their answers are ready, and are cut off when there are too many',
+    'take no slots of other users, and are cut off when unread responses hold too much memory',
     async () => {
       const bob = await service.user('bob');
       const sockets = Array.from({ length: 130 }, () =>
@@ -155,7 +155,7 @@ describe('connections of one address', () => {
     await service.close();
   });
 
-  /** How many are open, or have been closed by the service. */
+  /** Opens connections, which the service may close at once. */
   async function connectAll(count: number, localAddress: string): Promise<Socket[]> {
     const port = Number(new URL(service.url).port);
     const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress }));
@@ -177,10 +177,10 @@ describe('connections of one address', () => {
     return statusesIn(await answer);
   };
 
-  it(`are limited to ${PER_ADDRESS}, with room for one more after one is closed; other addresses have their own limit`, async () => {
+  it(`are limited to ${PER_ADDRESS} until one is closed; other addresses have their own limit`, async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200' } });
     await connectAll(PER_ADDRESS, '127.0.0.2');
-    // The system can call a connection open a moment before the service has it, when many arrive at once.
+    // The system may report a connection as open before the service has accepted it.
     await eventually(async () => expect(await ask((await connectAll(1, '127.0.0.2'))[0]!)).toEqual([]));
     expect(await ask((await connectAll(1, '127.0.0.3'))[0]!)).toEqual([200]);
 
@@ -188,7 +188,7 @@ describe('connections of one address', () => {
     await eventually(async () => expect(await ask((await connectAll(1, '127.0.0.2'))[0]!)).toEqual([200]));
   });
 
-  it('are not counted behind a proxy, which carries all of them', async () => {
+  it('are not limited behind a trusted proxy', async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200', TRUST_PROXY: 'true' } });
     await connectAll(PER_ADDRESS, '127.0.0.2');
     expect(await ask((await connectAll(1, '127.0.0.2'))[0]!)).toEqual([200]);

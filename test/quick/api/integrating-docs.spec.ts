@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** `{"a":1,"b":["…"]} 200` → what can be compared of it: keys, the kinds of values, the status, and errors to the letter. */
+/** What is equal in every run of a line like `{"a":1,"b":["…"]} 200`; other values become their type. */
 function formOf(line: string): unknown {
   const [, body = '', status] = /^(.*) (\d{3})$/.exec(line) ?? [];
   if (status === undefined) return line;
@@ -20,7 +20,6 @@ function formOfValue(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, formOfValue(one)]));
 }
 
-/** Ids, hashes and times are others each time. */
 const kindOf = (value: unknown): string => (typeof value === 'string' ? 'some text' : typeof value);
 
 const isTold = (value: unknown): boolean =>
@@ -29,7 +28,7 @@ const isTold = (value: unknown): boolean =>
     : !(typeof value === 'number' && value > 1e12);
 
 describe('docs/guide/writing-a-client.md', () => {
-  it('has commands that answer what it says', async () => {
+  it('has commands with the answers that it shows', async () => {
     const blocks = await commandsOf('guide/writing-a-client.md');
     expect(blocks.length).toBeGreaterThan(15);
 

@@ -31,7 +31,6 @@ const failedAttempts = (): number => service.logged().split('a mail was not sent
 const queueIsEmpty = (): Promise<void> =>
   eventually(async () => expect(await service.database.query('SELECT FROM mail_queue')).toEqual([]));
 
-/** The path of the link in the mail to an address. */
 async function mailedTo(email: string): Promise<string> {
   const { text, html } = await smtp.mailTo(email);
   const [, link = ''] = /Make your account:\n(\S+)\n/.exec(text)!;
@@ -42,8 +41,8 @@ async function mailedTo(email: string): Promise<string> {
 const accept = async (browser: Visitor, path: string): Promise<number> =>
   (await browser.submit(await browser.get(path), MAKE, { name: 'Guest', password: PASSWORD })).status;
 
-describe('an invitation, where the service can send mail', () => {
-  it('is mailed with the link that is shown, which makes the account once', async () => {
+describe('an invitation from a service that can send mail', () => {
+  it('is mailed with the link that is shown, which creates one account', async () => {
     const { link } = await invite('Ann@Example.org');
     const path = await mailedTo('ann@example.org');
     expect(BASE_URL + path).toBe(link);
@@ -55,7 +54,7 @@ describe('an invitation, where the service can send mail', () => {
     expect((await new Visitor(service.url).get(path)).status).toBe(404);
   });
 
-  it('is mailed by the service when the admin command makes it, which prints the link all the same', async () => {
+  it('is mailed by the service when the admin command creates it, which prints the link too', async () => {
     const env = { ...smtp.env, DATA_DIR: service.dataDir, DATABASE_URL: service.database.url };
     const { text, ...report } = await adminReport(env, 'user', 'invite', 'bob@example.org');
     expect(report).toMatchObject({ email: 'bob@example.org', mailed: true });
@@ -68,7 +67,7 @@ describe('an invitation, where the service can send mail', () => {
     expect(smtp.to('not-bob@example.org')).toEqual([]);
   });
 
-  it('is mailed when an administrator makes it, and the page shows the link as well', async () => {
+  it('is mailed when an administrator creates it, and the page shows the link too', async () => {
     const open = await startService({ env: { ...smtp.env, EMAIL_VERIFICATION: 'optional' } });
     const { browser } = await administratorAt(open, 'inviter');
     const form = await browser.get('/admin/invitations');
@@ -84,18 +83,18 @@ describe('an invitation, where the service can send mail', () => {
     ['revoked', () => service.app.get(Invitations).revoke('revoked@example.org', BY_OPERATOR)],
     ['replaced', () => invite('replaced@example.org')],
     [
-      'over',
+      'expired',
       async () => {
         service.clock.advance(7 * 24 * 60 * 60_000);
         await queueHasMail();
       },
     ],
-  ])('is not mailed any more once it is %s', async (what, happens) => {
+  ])('is no longer mailed once it is %s', async (what, happens) => {
     const email = `${what}@example.org`;
     await smtp.goAway();
     const before = failedAttempts();
     const { link } = await invite(email);
-    await eventually(() => expect(failedAttempts()).toBe(before + 1)); // or the mail could be on its way already
+    await eventually(() => expect(failedAttempts()).toBe(before + 1)); // else it could be on its way already
     await happens();
     await smtp.comeBack();
     service.clock.advance(10 * 60_000);
@@ -105,7 +104,7 @@ describe('an invitation, where the service can send mail', () => {
     expect(smtp.to(email)).toHaveLength(what === 'replaced' ? 1 : 0);
   });
 
-  it('waits for no mail server, and neither queue, database nor log has its token', async () => {
+  it('does not wait for the mail server, and neither queue, database nor log has its token', async () => {
     await smtp.goAway();
     const { link } = await invite('dan@example.org');
     const queued = JSON.stringify(await service.database.query('SELECT * FROM mail_queue'));
@@ -119,7 +118,7 @@ describe('an invitation, where the service can send mail', () => {
     for (const text of [queued, stored, service.logged()]) expect(text).not.toContain(token);
   });
 
-  it('has the same link in each attempt at its mail', async () => {
+  it('is repeated with the same link when the answer of the mail server is lost', async () => {
     smtp.faults.losesAnswer = true;
     const { link } = await invite('eve@example.org');
     await mailedTo('eve@example.org');
@@ -132,8 +131,8 @@ describe('an invitation, where the service can send mail', () => {
   });
 });
 
-describe('an invitation, where the service cannot send mail', () => {
-  it('is shown, and nothing is queued', async () => {
+describe('an invitation from a service that cannot send mail', () => {
+  it('is shown, and no mail is queued', async () => {
     const bare = await startService();
     const env = { DATA_DIR: bare.dataDir, DATABASE_URL: bare.database.url };
     const { text, ...report } = await adminReport(env, 'user', 'invite', 'ann@example.org');

@@ -33,7 +33,7 @@ const usersOf = (email: string): Promise<object[]> =>
   first.database.query('SELECT name, email_verified FROM users WHERE email = $1', [email]);
 
 describe('an invitation', () => {
-  it('makes an account with a verified address, and signs its browser in', async () => {
+  it('creates an account with a verified address, and signs the browser in', async () => {
     const browser = new Visitor(second.url);
     const link = await invite('Ida@Example.org');
     const form = await browser.get(link);
@@ -58,7 +58,7 @@ describe('an invitation', () => {
     expect(textOf(again.text)).toContain('This invitation does not work');
   });
 
-  it('works exactly once of fifty times at once on two instances', async () => {
+  it('creates one account when it is used fifty times at once on two instances', async () => {
     const link = await invite('fifty@example.org');
     const forms = await Promise.all(
       Array.from({ length: 50 }, async (_, at) => {
@@ -79,7 +79,7 @@ describe('an invitation', () => {
     expect(await usersOf('fifty@example.org')).toHaveLength(1);
   });
 
-  it('ends after seven days', async () => {
+  it('expires after seven days', async () => {
     const link = await invite('late@example.org');
     const browser = new Visitor(first.url);
     const form = await browser.get(link);
@@ -97,7 +97,7 @@ describe('an invitation', () => {
     expect(await usersOf('late@example.org')).toEqual([]);
   });
 
-  it('ends with a newer one of the same address, and when it is revoked', async () => {
+  it('ends when a newer one is created for its address, and when it is revoked', async () => {
     const older = await invite('again@example.org');
     const newer = await invite('AGAIN@example.org');
     const browser = new Visitor(second.url);
@@ -110,14 +110,14 @@ describe('an invitation', () => {
     ).rejects.toThrow('there is no open invitation of again@example.org');
   });
 
-  it('is only for its address', async () => {
+  it('creates an account for its own address alone', async () => {
     const link = await invite('mine@example.org');
     await accept(new Visitor(first.url), link, { email: 'other@example.org' });
     expect(await usersOf('other@example.org')).toEqual([]);
     expect(await usersOf('mine@example.org')).toHaveLength(1);
   });
 
-  it('keeps its link when the form has a fault', async () => {
+  it('stays valid when its form is refused', async () => {
     const link = await invite('faulty@example.org');
     const browser = new Visitor(first.url);
     const faulty = await accept(browser, link, { name: ' ', password: 'short' });
@@ -140,7 +140,7 @@ describe('an invitation', () => {
     expect((await browser.submit(common, MAKE, { name: 'F', password: PASSWORD })).status).toBe(303);
   });
 
-  it('makes nothing of an address that has an account by then', async () => {
+  it('is refused once its address has an account', async () => {
     const link = await invite('dev@example.org');
     await second.newcomer('dev');
     expect((await accept(new Visitor(first.url), link)).status).toBe(404);
@@ -165,7 +165,7 @@ describe('an invitation', () => {
     expect(JSON.stringify(row)).not.toContain(token);
   });
 
-  it('does not open sign-up for others', async () => {
+  it('does not allow a sign-up without its link', async () => {
     await invite('closed@example.org');
     await supertest(first.url)
       .post('/api/auth/sign-up/email')
@@ -184,7 +184,7 @@ describe('invitations on the admin page', () => {
   });
   afterAll(() => open.close());
 
-  it('are made, listed and revoked, with a link that works', async () => {
+  it('are created, listed and revoked, with a link that works', async () => {
     const { browser, id } = await administratorAt(open, 'inviter');
     const page = await browser.get('/admin/invitations');
     const invited = await browser.submit(page, 'Invite', { email: 'Guest@example.org' });

@@ -27,7 +27,7 @@ afterAll(() => service.close());
 afterEach(() => service.clock.stopAt(new Date()));
 
 let names = 0;
-/** A workspace of a user of its own, with encryption set up. */
+/** The workspace of a new user, with encryption set up. */
 async function vault(at = service): Promise<TestWorkspace> {
   const workspace = await (await at.user(`slots-${++names}`)).workspace();
   const setup = { ...SALTS, verificationHash: PROOF };
@@ -70,13 +70,13 @@ async function filled(workspace: TestWorkspace, kinds: readonly string[]): Promi
 }
 
 describe('GET key-slots', () => {
-  it('has null salts and no slots before encryption is set up', async () => {
+  it('returns null salts and no slots before encryption is set up', async () => {
     const workspace = await (await service.user('bare')).workspace();
     const { body } = await workspace.user.get(`${workspace.path}/key-slots`).expect(200);
     expect(body).toEqual({ encryptionSalt: null, verificationSalt: null, slots: [] });
   });
 
-  it('has both salts, and the slots with what was stored, oldest first', async () => {
+  it('returns both salts and the stored slots, oldest first', async () => {
     const workspace = await vault();
     const id = randomUUID();
     const kdf = KDFS.passkey;
@@ -113,7 +113,7 @@ const ITERATIONS = 'iterations 600000 to 10000000';
 const COSTS = 'memoryKiB 19456 to 131072, passes 2 to 10, lanes 1 to 4';
 
 describe('PUT key-slots', () => {
-  it('replaces a slot: 200, the same createdAt, a later updatedAt even when the clock is set back', async () => {
+  it('replaces a slot: 200, same createdAt, later updatedAt even when the clock is set back', async () => {
     const workspace = await vault();
     const id = randomUUID();
     service.clock.stopAt(new Date('2026-03-09T10:00:00.000Z'));
@@ -151,7 +151,7 @@ describe('PUT key-slots', () => {
   });
 
   it.each([
-    ['without kind', { kind: undefined }, 'kind must be one of password, recovery, passkey'],
+    ['a missing kind', { kind: undefined }, 'kind must be one of password, recovery, passkey'],
     ['an unknown kind', { kind: 'fingerprint' }, 'kind must be one of password, recovery, passkey'],
     [
       'a label of 513 characters',
@@ -159,17 +159,17 @@ describe('PUT key-slots', () => {
       'label must be a string of at most 512 characters',
     ],
     ['a label with U+0000', { label: '\0' }, 'label must be a string of at most 512 characters'],
-    ['a label that is no string', { label: 5 }, 'label must be a string of at most 512 characters'],
-    ['without kdf', { kdf: undefined }, NO_PASSWORD_KDF],
+    ['a label that is not a string', { label: 5 }, 'label must be a string of at most 512 characters'],
+    ['a missing kdf', { kdf: undefined }, NO_PASSWORD_KDF],
     ['an empty wrappedKey', { wrappedKey: '' }, NO_WRAPPED_KEY],
     ['a wrappedKey of 3 bytes', { wrappedKey: 'AAAA' }, NO_WRAPPED_KEY],
     ['a wrappedKey of 92 bytes', { wrappedKey: randomBytes(92).toString('base64') }, NO_WRAPPED_KEY],
     ['a wrappedKey of 94 bytes', { wrappedKey: randomBytes(94).toString('base64') }, NO_WRAPPED_KEY],
     ['a wrappedKey in base64url', { wrappedKey: `_-${'A'.repeat(122)}` }, NO_WRAPPED_KEY],
-    ['a wrappedKey that is no string', { wrappedKey: [wrappedKeyOf('')] }, NO_WRAPPED_KEY],
+    ['a wrappedKey that is not a string', { wrappedKey: [wrappedKeyOf('')] }, NO_WRAPPED_KEY],
     ['an unknown member', { Label: 'x' }, 'unknown member "Label"'],
     [
-      'without verificationHash',
+      'a missing verificationHash',
       { verificationHash: undefined },
       'verificationHash must be 64 hex characters',
     ],
@@ -181,35 +181,35 @@ describe('PUT key-slots', () => {
   });
 
   it.each<[string, string, unknown, string]>([
-    ['no object', 'password', [], NO_PASSWORD_KDF],
-    ['text', 'password', JSON.stringify(PBKDF2), NO_PASSWORD_KDF],
+    ['a list', 'password', [], NO_PASSWORD_KDF],
+    ['a string', 'password', JSON.stringify(PBKDF2), NO_PASSWORD_KDF],
     ['an unknown name', 'password', { name: 'scrypt', salt: PBKDF2.salt, N: 131_072 }, NO_PASSWORD_KDF],
-    ['a name of an object', 'password', { name: 'constructor', salt: PBKDF2.salt }, NO_PASSWORD_KDF],
+    ['an inherited name', 'password', { name: 'constructor', salt: PBKDF2.salt }, NO_PASSWORD_KDF],
     ['an unknown member', 'password', { ...PBKDF2, pepper: 'x' }, NO_PASSWORD_KDF],
     ['a missing member', 'password', { ...ARGON2ID, lanes: undefined }, NO_PASSWORD_KDF],
     ['a salt of 31 bytes', 'password', { ...PBKDF2, salt: 'ef'.repeat(31) }, NO_PASSWORD_KDF],
     ['a salt in capitals', 'password', { ...PBKDF2, salt: 'EF'.repeat(32) }, NO_PASSWORD_KDF],
-    ['a broken number', 'password', { ...PBKDF2, iterations: 1_000_000.5 }, NO_PASSWORD_KDF],
-    ['a number as text', 'password', { ...PBKDF2, iterations: '600000' }, NO_PASSWORD_KDF],
-    ['few iterations', 'password', { ...PBKDF2, iterations: 599_999 }, `kdf is too weak: ${ITERATIONS}`],
+    ['a fraction', 'password', { ...PBKDF2, iterations: 1_000_000.5 }, NO_PASSWORD_KDF],
+    ['a number as a string', 'password', { ...PBKDF2, iterations: '600000' }, NO_PASSWORD_KDF],
+    ['too few iterations', 'password', { ...PBKDF2, iterations: 599_999 }, `kdf is too weak: ${ITERATIONS}`],
     [
-      'many iterations',
+      'too many iterations',
       'password',
       { ...PBKDF2, iterations: 10_000_001 },
       `kdf is too expensive: ${ITERATIONS}`,
     ],
-    ['little memory', 'password', { ...ARGON2ID, memoryKiB: 19_455 }, `kdf is too weak: ${COSTS}`],
+    ['too little memory', 'password', { ...ARGON2ID, memoryKiB: 19_455 }, `kdf is too weak: ${COSTS}`],
     ['one pass', 'password', { ...ARGON2ID, passes: 1 }, `kdf is too weak: ${COSTS}`],
     ['no lane', 'password', { ...ARGON2ID, lanes: 0 }, `kdf is too weak: ${COSTS}`],
-    ['much memory', 'password', { ...ARGON2ID, memoryKiB: 131_073 }, `kdf is too expensive: ${COSTS}`],
-    ['that of another kind', 'recovery', PBKDF2, NO_RECOVERY_KDF],
-    ['nothing in it', 'recovery', {}, NO_RECOVERY_KDF],
-    ['a member more', 'recovery', KDFS.passkey, NO_RECOVERY_KDF],
-    ['no credential', 'passkey', KDFS.recovery, NO_PASSKEY_KDF],
-    ['stray bits', 'passkey', { ...KDFS.passkey, credentialId: 'AB' }, NO_PASSKEY_KDF],
-    ['a long credential', 'passkey', { ...KDFS.passkey, credentialId: 'A'.repeat(684) }, NO_PASSKEY_KDF],
+    ['too much memory', 'password', { ...ARGON2ID, memoryKiB: 131_073 }, `kdf is too expensive: ${COSTS}`],
+    ['the kdf of another kind', 'recovery', PBKDF2, NO_RECOVERY_KDF],
+    ['an empty object', 'recovery', {}, NO_RECOVERY_KDF],
+    ['an additional member', 'recovery', KDFS.passkey, NO_RECOVERY_KDF],
+    ['no credential id', 'passkey', KDFS.recovery, NO_PASSKEY_KDF],
+    ['trailing bits', 'passkey', { ...KDFS.passkey, credentialId: 'AB' }, NO_PASSKEY_KDF],
+    ['a long credential id', 'passkey', { ...KDFS.passkey, credentialId: 'A'.repeat(684) }, NO_PASSKEY_KDF],
     ['a short PRF salt', 'passkey', { ...KDFS.passkey, prfSalt: 'ef' }, NO_PASSKEY_KDF],
-  ])('is 400 for a kdf that readers refuse: %s, %s', async (_, kind, kdf, error) => {
+  ])('is 400 for a kdf that clients would refuse: %s, %s', async (_, kind, kdf, error) => {
     const workspace = await vault();
     const { body } = await put(workspace, randomUUID(), content({ kind, kdf })).expect(400);
     expect(body).toEqual({ error });
@@ -219,8 +219,8 @@ describe('PUT key-slots', () => {
   it.each<[string, string, object]>([
     ['the fewest iterations', 'password', PBKDF2],
     ['the most iterations', 'password', { ...PBKDF2, iterations: 10_000_000 }],
-    ['the least of Argon2id', 'password', ARGON2ID],
-    ['the most of Argon2id', 'password', { ...ARGON2ID, memoryKiB: 131_072, passes: 10, lanes: 4 }],
+    ['the lowest costs of Argon2id', 'password', ARGON2ID],
+    ['the highest costs of Argon2id', 'password', { ...ARGON2ID, memoryKiB: 131_072, passes: 10, lanes: 4 }],
     [
       'the longest credential id',
       'passkey',
@@ -232,12 +232,12 @@ describe('PUT key-slots', () => {
     expect(body).toMatchObject(fields);
   });
 
-  it('is 400 for an id that is no UUID', async () => {
+  it('is 400 for an id that is not a UUID', async () => {
     const workspace = await vault();
     await put(workspace, 'first').expect(400, { error: 'slotId must be a UUID' });
   });
 
-  it('allows 4 passwords and 16 slots, and replacing any of them', async () => {
+  it('allows 4 passwords and 16 slots, which can still be replaced', async () => {
     const workspace = await vault();
     const made = await filled(workspace, ['password', 'password', 'password', 'password']);
     const { body } = await put(workspace, randomUUID()).expect(409);
@@ -272,7 +272,7 @@ describe('DELETE key-slots', () => {
     expect(await ids(workspace)).toEqual([only]);
   });
 
-  it('is 400 for an unknown member, by name', async () => {
+  it('is 400 for an unknown member, which the error names', async () => {
     const workspace = await vault();
     const [first = ''] = await filled(workspace, ['password', 'recovery']);
     const body = { verificationHash: PROOF, ifMatch: 'x' };
@@ -287,7 +287,7 @@ describe('DELETE key-slots', () => {
     ['an unknown kdf', { kdf: { name: 'scrypt' } }],
     ['too few iterations', { kdf: { ...PBKDF2, iterations: 1_000 } }],
     ['a wrapped key of 3 bytes', { kdf: PBKDF2, wrappedKey: 'AAAA' }],
-  ])('keeps the last slot that opens, beside one of an earlier version with %s', async (_, stored) => {
+  ])('keeps the last slot that opens the vault, beside an unusable one with %s', async (_, stored) => {
     const workspace = await vault();
     const unusable = await storeUncheckedSlot(service.database, workspace.id, stored);
     await remove(workspace, unusable).expect(409); // a vault that has had slots keeps one
@@ -299,7 +299,7 @@ describe('DELETE key-slots', () => {
     expect(await ids(workspace)).toEqual([only]);
   });
 
-  it('does not reach a slot of another workspace', async () => {
+  it('does not affect a slot of another workspace', async () => {
     const [mine, other] = [await vault(), await vault()];
     await filled(mine, ['password', 'recovery']);
     const [foreign = ''] = await filled(other, ['password', 'recovery']);
@@ -310,7 +310,7 @@ describe('DELETE key-slots', () => {
 });
 
 describe('If-Match', () => {
-  it('lets a write pass only if the slot is as it was', async () => {
+  it('admits a write only if the slot is unchanged', async () => {
     const workspace = await vault();
     const [id = ''] = await filled(workspace, ['password', 'recovery']);
     const { updatedAt } = await slotAt(workspace, id);
@@ -324,7 +324,7 @@ describe('If-Match', () => {
     await conditional(updatedAt).expect(400);
     const now = await slotAt(workspace, id);
     await remove(workspace, id).set('If-Match', `"x", "${now.updatedAt}"`).expect(200);
-    await conditional('*').expect(412); // not there
+    await conditional('*').expect(412); // the slot does not exist
     expect(await ids(workspace)).toHaveLength(1);
   });
 });
@@ -420,7 +420,7 @@ describe('concurrent writes', () => {
 });
 
 describe('a deleted workspace', () => {
-  it('takes its slots with it', async () => {
+  it('is purged with its slots', async () => {
     const workspace = await vault();
     await filled(workspace, ['password', 'recovery']);
     await workspace.user.delete(workspace.path).expect(200);

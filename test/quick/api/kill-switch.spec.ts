@@ -21,7 +21,7 @@ import {
 import { answerOf, headOf, openSocket, received } from '../../kit/raw-http.js';
 import { ADMIN, runProcess } from '../../kit/process.js';
 
-/** What goes on while the service is read-only, besides every GET. */
+/** Routes that stay open while the service is read-only, besides every GET. */
 const OPEN = [
   'ALL /api/auth/*',
   'POST /api/v1/auth/dev-login',
@@ -30,14 +30,14 @@ const OPEN = [
   'POST /api/v1/workspaces/:id/verify-password',
 ];
 
-/** Extensions that write nothing, or only what a reader needs. */
+/** Further open routes, which write nothing or only what readers need. */
 const OPEN_EXTENSIONS = [
   'POST /api/v1/workspaces/:id/files/batch-download',
   'POST /api/assets/import',
   ...['POST /auth/desktop-handoff', 'POST /auth/web-handoff', 'POST /account', 'POST /account/sign-out'],
   ...['POST /account/sessions/end', 'POST /account/sessions/end-others', 'POST /account/export'],
   'POST /auth/single-sign-on',
-  // Hidden from everybody else at all times; what creates or removes accounts is refused by itself.
+  // Hidden from all but administrators; actions that create or remove accounts are refused separately.
   ...['POST /admin/confirm', 'POST /admin/accounts/:userId/:action', 'POST /admin/service/kill-switch'],
   ...['POST /admin/service/doctor', 'POST /admin/invitations', 'POST /admin/invitations/revoke'],
 ];
@@ -46,7 +46,7 @@ const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 const isOpen = (route: Route): boolean =>
   route.method === 'GET' || [...OPEN, ...OPEN_EXTENSIONS].includes(nameOf(route));
 
-/** Of a route that browsers show. */
+/** Whether the route answers with a page for browsers. */
 const isPage = ({ path }: Route): boolean => !path.startsWith('/api/');
 
 let service: TestService;
@@ -94,9 +94,9 @@ describe('read-only', () => {
     },
   );
 
-  it.each(ROUTES.filter(isOpen).map((route) => [nameOf(route), route]))('%s goes on', async (_, route) => {
+  it.each(ROUTES.filter(isOpen).map((route) => [nameOf(route), route]))('%s stays open', async (_, route) => {
     const { body } = await ask(route);
-    expect(body?.error).not.toBe('the service is read-only for maintenance'); // no session: null
+    expect(body?.error).not.toBe('the service is read-only for maintenance'); // null without a session
   });
 
   it('answers reads and changes nothing for writes', async () => {
@@ -110,7 +110,7 @@ describe('read-only', () => {
     await workspace.get('a').expect(200);
   });
 
-  it('lets people sign in, and lets nobody sign up', async () => {
+  it('allows sign-ins, and refuses sign-ups', async () => {
     await set('off');
     const credentials = { email: 'carol@example.org', password: 'a long password', name: 'Carol' };
     const sign = (action: string): Promise<Response> =>
@@ -125,7 +125,7 @@ describe('read-only', () => {
     expect((await sign('sign-up')).status).toBe(503);
   });
 
-  it('makes no account by dev-login, and lets existing ones in', async () => {
+  it('allows dev-login for existing users, but creates no account', async () => {
     const before = await checksums(service.database);
     await expect(service.newcomer('nobody-yet')).rejects.toThrow('503');
     expect(changedTables(before, await checksums(service.database))).toEqual([]);
@@ -133,7 +133,7 @@ describe('read-only', () => {
   });
 });
 
-describe('a body that was on its way before', () => {
+describe('a request in flight when the mode changes', () => {
   const body = 'x'.repeat(100_000);
   const upload = (): ReturnType<TestUser['get']> =>
     workspace.user.put(workspace.file('late')).set({
@@ -147,24 +147,24 @@ describe('a body that was on its way before', () => {
     ['down', body, upload],
     ['read-only', '{"name":"late"}', () => alice.post('/api/v1/workspaces').type('json')],
     ['down', '{"cursor":0}', () => alice.post(`${workspace.path}/sync/pull`).type('json')],
-  ])('%s: it is 503 and writes nothing', async (mode, bytes, requestOf) => {
+  ])('to %s is 503, and writes nothing', async (mode, bytes, requestOf) => {
     const finish = await begunRequest(service, requestOf(), bytes);
     await set(mode);
     const before = await checksums(service.database);
     const { status, headers } = await finish();
     expect([status, headers['retry-after']]).toEqual([503, expect.stringMatching(/^\d+$/)]);
     const changed = changedTables(before, await checksums(service.database));
-    expect(changed.filter((table) => table !== 'blobs')).toEqual([]); // a staged blob comes and goes
+    expect(changed.filter((table) => table !== 'blobs')).toEqual([]); // a blob may be staged and removed
   });
 
-  it('is answered as a read while read-only', async () => {
+  it('to read-only is answered when it only reads', async () => {
     const pull = alice.post(`${workspace.path}/sync/pull`).type('json');
     const finish = await begunRequest(service, pull, '{"cursor":0,"deviceId":"d"}');
     await set('read-only');
     expect((await finish()).status).toBe(200);
   });
 
-  it('signs nobody up while read-only', async () => {
+  it('to read-only is 503 when it is a sign-up', async () => {
     const account = JSON.stringify({ email: 'late@example.org', name: 'late', password: 'a long password' });
     const socket = openSocket(service.url);
     const head = { Host: new URL(BASE_URL).host, Origin: BASE_URL, Connection: 'close' };
@@ -193,11 +193,11 @@ describe('down', () => {
     expect(await socket.closed()).toBe(1013);
   });
 
-  it('ends an upgrade that was being decided when it was switched on', async () => {
+  it('refuses an upgrade that is being checked when it is switched on', async () => {
     const assets = service.app.get(AssetFeed, { strict: false });
     const revision = assets.revision.bind(assets);
     const spy = jest.spyOn(assets, 'revision').mockImplementationOnce(async (id) => {
-      await set('down'); // the last that is asked before the 101
+      await set('down'); // the last query before the 101
       return revision(id);
     });
     try {
@@ -257,7 +257,7 @@ describe('the mode', () => {
     await workspace.as(alice.at(other.url)).put('b', 'two').expect(503);
   });
 
-  it('is found by an instance that heard nothing, by its own look every other second', async () => {
+  it('reaches an instance that misses the event, which checks every other second', async () => {
     const mine = service.app.get(EventBus);
     const publish = mine.publish;
     for (const mode of ['read-only', 'down', 'off'] as const) {

@@ -28,13 +28,13 @@ const ORIGIN = 'https://notes.example.org';
 
 let hour = Date.parse('2026-05-01T10:00:00.000Z');
 
-/** Stops the clock 20 seconds into a minute that no other test has used, nor will come near. */
+/** Stops the clock 20 seconds into a minute that no other test uses. */
 function newMinute({ clock }: Pick<TestService, 'clock'>): void {
   hour += 60 * 60_000;
   clock.stopAt(new Date(hour + 20_000));
 }
 
-/** How many of so many concurrent requests are let through. */
+/** How many of the concurrent requests are not refused with 429. */
 async function letThrough(requests: Iterable<PromiseLike<supertest.Response>>): Promise<number> {
   const answers = await Promise.all(requests);
   for (const { status } of answers) expect(status).not.toBe(500);
@@ -75,12 +75,12 @@ describe('the general limit', () => {
     bob = await withNewJwt(bob);
   });
 
-  /** Signed without using the routes, so that nothing is counted for it. */
+  /** Signs a JWT without a request, so that nothing is counted. */
   async function withNewJwt(user: TestUser): Promise<TestUser> {
     return user.at(service.url, await service.app.get(Users).signIn(user.id, {}));
   }
 
-  it('allows a user so many requests a minute, then answers 429 with the seconds that are left', async () => {
+  it('allows a user the configured requests a minute, then answers 429 with the seconds left', async () => {
     for (let n = 0; n < LIMIT; n++) await alice.get(ME).expect(200);
     expectTooMany(await alice.get(ME), 40);
     service.clock.advance(39_999);
@@ -90,7 +90,7 @@ describe('the general limit', () => {
     expectTooMany(await alice.get(ME), 60);
   });
 
-  it('is each user’s own, although they share an address', async () => {
+  it('is counted per user, even at a shared address', async () => {
     expect(await letThrough(times(LIMIT + 1, () => alice.get(ME)))).toBe(LIMIT);
     await bob.get(ME).expect(200);
   });
@@ -116,7 +116,7 @@ describe('the general limit', () => {
     expectTooMany(await alice.get(ME));
   });
 
-  itDeep('counts transfers of single files apart, fifty times as many', async () => {
+  itDeep('counts transfers of single files separately, with fifty times the limit', async () => {
     const missing = `/api/v1/workspaces/${randomUUID()}/files/AAAA`;
     const transfer = (n: number): supertest.Test =>
       n % 2 ? alice.get(missing) : alice.get(`${missing}/versions/${randomUUID()}`);
@@ -142,7 +142,7 @@ describe('the general limit', () => {
     await alice.get(ME).expect(200);
   });
 
-  it('does not let one address fail another user’s authentication', async () => {
+  it('accepts valid tokens at an address with too many failed authentications', async () => {
     for (let n = 0; n <= LIMIT; n++) await supertest(service.url).get(ME);
     for (const user of [alice, bob]) await user.get(ME).expect(200);
   });
@@ -196,7 +196,7 @@ describe('behind a trusted proxy', () => {
 
   const from = (forwarded: string): supertest.Test => jwks(service).set('X-Forwarded-For', forwarded);
 
-  it('the last address of X-Forwarded-For counts: those before it are claims of the client', async () => {
+  it('the last address of X-Forwarded-For counts, since clients can set those before it', async () => {
     expect(await letThrough(times(LIMIT + 4, (n) => from(`198.51.100.${n}, 203.0.113.1`)))).toBe(LIMIT);
     expectTooMany(await from('203.0.113.1'));
     await from('203.0.113.2').expect(200);
@@ -219,7 +219,7 @@ describe('behind a trusted proxy', () => {
     ['mapped, in brackets, with a port', (n: number) => `[::ffff:203.0.113.22]:${n}`, '203.0.113.22'],
     ['in quotes', (n: number) => `"[2001:db8:0:23::1]:${n}"`, '2001:db8:0:23::1'],
     ['with a zone', (n: number) => `fe80::1%eth${n}`, 'fe80::1'],
-  ])('an address %s is the address', async (_, form, bare) => {
+  ])('an address %s counts as the bare address', async (_, form, bare) => {
     expect(await letThrough(times(LIMIT + 4, (n) => from(form(n))))).toBe(LIMIT);
     expectTooMany(await from(bare));
   });
@@ -274,7 +274,7 @@ describe('two instances', () => {
   });
   beforeEach(() => newMinute(one));
 
-  /** The limiters as the two services have them, asked directly: a thousand requests over HTTP say no more. */
+  /** Calls the limiters of the services directly: a thousand HTTP requests would show no more. */
   function hits(count: number, key: string, limit: number, at = [one, two]): Promise<number> {
     const lease = Math.ceil(limit / 24);
     return passed(times(count, (n) => at[n % at.length]!.app.get(RateLimiter).hit(key, limit, lease)));
@@ -300,14 +300,14 @@ describe('two instances', () => {
     for (const { url } of [one, two]) expectTooMany(await alice.at(url).get(ME), 40);
   });
 
-  it('leave each other the rest: a burst at one of them does not block the other', async () => {
+  it('share a limit so that a burst at one of them does not block the other', async () => {
     const alice = await one.newcomer('burst');
     expect(await letThrough(times(40, () => alice.get(ME)))).toBe(40);
     await alice.at(two.url).get(ME).expect(200);
     expect(await hits(LIMIT, `user:${alice.id}`, LIMIT, [two])).toBeGreaterThanOrEqual(LIMIT - 100);
   });
 
-  itDeep('leave each other the rest of a small limit as well', async () => {
+  itDeep('share a small limit in the same way', async () => {
     const env = { RATE_LIMIT_PER_MINUTE: '40' };
     const [small, other] = [
       await startService({ env, beside: one }),
@@ -329,7 +329,7 @@ describe('two instances', () => {
     ],
     ['sign-up', ({ url }: TestService) => identity(url, 'sign-up/email', { email: 'x' })],
     ['dev-login', ({ url }: TestService) => devLogin(url, 'a wrong key')],
-  ])('share the ten tries a minute and an address of %s', async (_, attempt) => {
+  ])('share the ten attempts at %s a minute per address', async (_, attempt) => {
     const answers = await Promise.all(times(16, (n) => attempt([one, two][n % 2]!)));
     expect(answers.filter(({ status }) => status !== 429)).toHaveLength(10);
     for (const at of [one, two]) expectTooMany(await attempt(at), 40);
@@ -354,7 +354,7 @@ describe('two instances', () => {
     expect(await passed(times(20, () => limiterAt(new Date(hour)).hit(key, 10)))).toBe(10);
   });
 
-  it('forget past minutes', async () => {
+  it('delete the counts of past minutes', async () => {
     const key = randomUUID();
     await hits(1, key, 10);
     const rows = (): Promise<unknown[]> =>
@@ -401,7 +401,7 @@ function devLogin(url: string, key = DEV_LOGIN_KEY): supertest.Test {
     .send({ email: 'dev@example.org', name: 'Dev' });
 }
 
-describe('ten tries a minute for an address', () => {
+describe('the limit of ten attempts a minute per address', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200', TRUST_PROXY: 'true' } });
@@ -409,7 +409,7 @@ describe('ten tries a minute for an address', () => {
   afterAll(() => service.close());
   beforeEach(() => newMinute(service));
 
-  it('are counted for sign-in, sign-up and dev-login apart, including the successful ones', async () => {
+  it('is counted separately for sign-in, sign-up and dev-login, and includes successes', async () => {
     for (let n = 0; n < 10; n++) await devLogin(service.url).expect(200);
     expectTooMany(await devLogin(service.url));
     for (let n = 0; n < 10; n++) {
@@ -422,7 +422,7 @@ describe('ten tries a minute for an address', () => {
     expectTooMany(await identity(service.url, 'sign-in/email', body));
   });
 
-  it('are separate for another address', async () => {
+  it('is separate for another address', async () => {
     const body = { email: 'x@example.org', password: 'guess' };
     const from = (address: string): supertest.Test =>
       identity(service.url, 'sign-in/email', body).set('X-Forwarded-For', address);
@@ -432,7 +432,7 @@ describe('ten tries a minute for an address', () => {
     await from('203.0.113.1').expect(401);
   });
 
-  it('are not more by another spelling of the path, which reaches no sign-in', async () => {
+  it('cannot be evaded by another spelling of the path, which is 404', async () => {
     const body = { email: 'x', password: 'x' };
     const others = ['%73ign-in/email', 'sign-in%2Femail', 'sign-in%2femail?x=1', 'sign%2Din/email'];
     for (const spelling of others) await identity(service.url, spelling, body).expect(404);
@@ -440,7 +440,7 @@ describe('ten tries a minute for an address', () => {
     for (const spelling of others) await identity(service.url, spelling, body).expect(404);
   });
 
-  it('are counted before the password is checked, and do not slow down users with a session', async () => {
+  it('is counted before the password is checked, and does not affect users with a session', async () => {
     const email = 'signed-in@example.org';
     const signUp = await identity(service.url, 'sign-up/email', {
       email,
@@ -455,7 +455,7 @@ describe('ten tries a minute for an address', () => {
 });
 
 describeDeep('RATE_LIMIT_PER_MINUTE=0', () => {
-  it('switches every limit off, including the tight ones', async () => {
+  it('switches every limit off, including those of attempts', async () => {
     const service = await startService();
     try {
       service.clock.stopAt(new Date('2026-05-01T10:00:00Z'));
@@ -479,7 +479,7 @@ describeDeep('RATE_LIMIT_PER_MINUTE=0', () => {
   });
 });
 
-describe('a service with a database of its own', () => {
+describe('the rate limiter of a service with an embedded database', () => {
   const clock = new MovableClock();
   const untouchable = undefined as never;
   const limiter = new RateLimiter(
@@ -490,7 +490,7 @@ describe('a service with a database of its own', () => {
   );
   beforeEach(() => newMinute({ clock }));
 
-  it('counts in memory, to the hit, whatever the lease', async () => {
+  it('counts exactly in memory, whatever the lease', async () => {
     for (const lease of [1, 50]) {
       const key = randomUUID();
       expect(await passed(times(30, () => limiter.hit(key, 7, lease)))).toBe(7);
@@ -519,7 +519,7 @@ describe('a service with a database of its own', () => {
   });
 });
 
-describe('the key of an address', () => {
+describe('the rate limit key of an address', () => {
   it.each([
     ['an IPv4 address', '203.0.113.9', 'address:203.0.113.9'],
     ['the same in IPv6', '::ffff:203.0.113.9', 'address:203.0.113.9'],
@@ -530,8 +530,8 @@ describe('the key of an address', () => {
     ['another /64', '2001:db8:1:3::1', 'address:2001:db8:1:3::/64'],
     ['the loopback', '::1', 'address:0:0:0:0::/64'],
     ['a link-local address and its zone', 'fe80::1%eth0', 'address:fe80:0:0:0::/64'],
-    ['what is no address', 'unknown', 'address:unknown'],
-  ])('is told from %s', (_, ip, key) => expect(addressKey(ip)).toBe(key));
+    ['text that is no address', 'unknown', 'address:unknown'],
+  ])('is derived from %s', (_, ip, key) => expect(addressKey(ip)).toBe(key));
 });
 
 describe('security headers', () => {
@@ -566,22 +566,22 @@ describe('security headers', () => {
   it.each<[string, number, () => Promise<RawAnswer | supertest.Response>]>([
     ['a success', 200, () => get('/health')],
     ['a HEAD', 200, () => sendRaw(service.url, { method: 'HEAD', path: '/health' })],
-    ['an answer to a bearer', 200, async () => alice.get(ME)],
+    ['a request with a bearer token', 200, async () => alice.get(ME)],
     ['a creation', 201, async () => alice.post('/api/v1/workspaces').send({ name: 'x' })],
     ['a minted token', 201, async () => alice.post('/api/v1/auth/tokens').send({ name: 'x' })],
-    ['an answer of the identity handler', 200, () => get('/api/auth/jwks')],
+    ['a response of the identity handler', 200, () => get('/api/auth/jwks')],
     ['a refusal of the identity handler', 401, () => get('/api/auth/token')],
     ['a missing bearer', 401, () => get(ME)],
     ['a bad request', 400, async () => alice.post('/api/v1/workspaces').send({})],
-    ['a the dev-login key is wrong', 403, async () => devLogin(service.url, 'wrong')],
+    ['a wrong dev-login key', 403, async () => devLogin(service.url, 'wrong')],
     ['a missing workspace', 404, async () => alice.get(`/api/v1/workspaces/${randomUUID()}`)],
     ['an unknown route', 404, () => get('/nope')],
     ['an unknown route of the identity handler', 404, () => get('/api/auth/nope')],
-    ['an address that cannot be read', 400, () => get('/%')],
-    ['an address of another kind', 404, () => get('*')],
+    ['a malformed path', 400, () => get('/%')],
+    ['the request target *', 404, () => get('*')],
     ['an encoding that is not accepted', 415, encodedBody],
     ['a preflight', 204, () => sendRaw(service.url, { method: 'OPTIONS', path: ME, headers: preflight })],
-    ['a preflight of a stranger', 404, () => sendRaw(service.url, { method: 'OPTIONS', path: ME })],
+    ['OPTIONS without an origin', 404, () => sendRaw(service.url, { method: 'OPTIONS', path: ME })],
   ])('are on %s (%i)', async (_, status, request) => {
     const answer = await request();
     expect(answer.status).toBe(status);
@@ -596,7 +596,7 @@ describe('security headers', () => {
     expect(answer.headers).toMatchObject(HEADERS);
   });
 
-  it('let the client that asked keep a download, and check it each time', async () => {
+  it('let only the client cache a download, and only with revalidation', async () => {
     const workspace = await alice.workspace();
     await workspace.put('YQ', '<script>alert(1)</script>').expect(201);
     const { headers } = await workspace.get('YQ').expect(200);
@@ -607,7 +607,7 @@ describe('security headers', () => {
     });
   });
 
-  it('tell browsers to stay with https where the public address is https, on every answer', async () => {
+  it('include HSTS on every response when BASE_URL is https', async () => {
     newMinute(https);
     for (const [method, path] of [
       ['GET', '/health'],
@@ -673,7 +673,7 @@ describe('CORS', () => {
   ];
 
   it.each([[ORIGIN], ['http://localhost:3000']])(
-    'lets %s read answers and errors, without credentials',
+    'lets %s read responses and errors, without credentials',
     async (origin) => {
       for (const [path, status] of [
         ['/health', 200],
@@ -689,7 +689,7 @@ describe('CORS', () => {
     },
   );
 
-  it('lets scripts read that the service is down and when to come again, including by preflight', async () => {
+  it('lets scripts read the 503 and Retry-After while the service is down, after a preflight', async () => {
     const killSwitch = service.app.get(KillSwitch);
     await killSwitch.set('down');
     await killSwitch.look();
@@ -709,7 +709,7 @@ describe('CORS', () => {
     }
   });
 
-  it('lets scripts see the headers that the contract speaks of', async () => {
+  it('exposes the headers of the contract to scripts', async () => {
     const { headers } = await supertest(service.url).get('/health').set('Origin', ORIGIN).expect(200);
     expect(list(headers['access-control-expose-headers'])).toEqual(
       expect.arrayContaining(['etag', 'content-range', 'retry-after', 'x-asset-size-bytes', 'x-request-id']),
@@ -748,11 +748,11 @@ describe('CORS', () => {
     await alice.get(workspace.path).expect(200);
   });
 
-  it.each(STRANGERS)('gives no header at all to "%s"', async (origin) => {
+  it.each(STRANGERS)('sends no CORS header to the origin "%s"', async (origin) => {
     const headers = { Origin: origin, Authorization: `Bearer ${alice.token}` };
     const answer = await supertest(service.url).get(ME).set(headers).expect(200);
     expect(corsHeaders(answer)).toEqual([]);
-    expect(list(answer.headers.vary)).toContain('origin'); // a cache must not give it to an origin that is let in
+    expect(list(answer.headers.vary)).toContain('origin'); // no cache may serve it to a trusted origin
 
     const asked = { Origin: origin, 'Access-Control-Request-Method': 'PUT' };
     const refused = await preflight(ME, asked).expect(404);
@@ -760,7 +760,7 @@ describe('CORS', () => {
     expect(refused.body).toEqual({ error: 'not found' });
   });
 
-  it('sends no header without an origin, and answers OPTIONS with a flat error', async () => {
+  it('sends no CORS header without an origin, and answers OPTIONS with 404', async () => {
     expect(corsHeaders(await supertest(service.url).get('/health').expect(200))).toEqual([]);
     const asked: Record<string, string>[] = [{}, { 'Access-Control-Request-Method': 'PUT' }];
     for (const headers of asked) {
@@ -813,7 +813,7 @@ describe('the start in production', () => {
     expect(warnings.join()).not.toContain('the key itself, of 32 characters or more');
   });
 
-  itDeep('warns of all of them together, and of nothing when the settings are in order', async () => {
+  itDeep('warns of several settings together, and of none when they are in order', async () => {
     const all = {
       RATE_LIMIT_PER_MINUTE: '0',
       DEV_LOGIN_KEY: 'the key itself, of 32 characters or more',

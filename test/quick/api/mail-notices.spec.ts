@@ -36,7 +36,7 @@ async function signUp(name: string): Promise<{ email: string; session: string }>
 
 const subjectsTo = (email: string): string[] => smtp.to(email).map(({ headers }) => headers.subject!);
 
-/** The mail of a subject to an address, once it is there. */
+/** The mail with this subject to an address, once it has arrived. */
 function mailTo(email: string, subject: string) {
   return eventually(() => {
     expect(subjectsTo(email)).toContain(subject);
@@ -47,8 +47,8 @@ function mailTo(email: string, subject: string) {
 const addressOf = async (id: string): Promise<string> =>
   (await service.database.query<{ email: string }>('SELECT email FROM users WHERE id = $1', [id]))[0]!.email;
 
-describe('the owner of an account is told by mail', () => {
-  it('that the password was changed, when and from where', async () => {
+describe('the owner of an account is notified by mail', () => {
+  it('of a changed password, with the time and the network address', async () => {
     const { email, session } = await signUp('ann');
     const body = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
     await post('change-password', body).set('Authorization', `Bearer ${session}`).expect(200);
@@ -56,7 +56,7 @@ describe('the owner of an account is told by mail', () => {
     expect(text).toMatch(/Time: \d+ \w+ \d{4} at \d\d:\d\d UTC\nFrom the network address: 198\.51\.100\.1\n/);
   });
 
-  it('of a sign-in from a new network, and of no other', async () => {
+  it('of a sign-in from a new network, but not from a known one', async () => {
     const { email } = await signUp('bob');
     await post('sign-in/email', { email, password: PASSWORD }).expect(200);
     await post('sign-in/email', { email, password: PASSWORD }, '203.0.113.9').expect(200);
@@ -67,7 +67,7 @@ describe('the owner of an account is told by mail', () => {
     expect(await service.database.query(events)).toHaveLength(1);
   });
 
-  it('of an access token that may do everything, and of no other', async () => {
+  it('of a new access token with the scope full, but not with fewer scopes', async () => {
     const cid = await TestUser.logIn(service.url, 'cid');
     await cid
       .post('/api/v1/auth/tokens')
@@ -82,7 +82,7 @@ describe('the owner of an account is told by mail', () => {
   it.each([
     ['single-sign-on.linked', 'can now be used'],
     ['single-sign-on.unlinked', 'can no longer be used'],
-  ])('of %s, but not of the link that made the account', async (name, change) => {
+  ])('of %s, but not when it created the account', async (name, change) => {
     const { id, email } = await TestUser.logIn(service.url, `sso-${change.length}`);
     const action = name as AuditAction;
     await service.app.get(AuditLog).record({ action, userId: id, actor: 'user', ip: '203.0.113.7' });
@@ -96,8 +96,8 @@ describe('the owner of an account is told by mail', () => {
     expect(subjectsTo(email)).toEqual([subject]);
   });
 
-  describe('of many events of a kind', () => {
-    afterEach(() => service.database.query('DELETE FROM mail_queue')); // what is gathered is due in ten minutes
+  describe('of repeated events', () => {
+    afterEach(() => service.database.query('DELETE FROM mail_queue')); // collected events are due later
     const SUBJECT = 'An access token that may do everything was made for your account at localhost:8787';
     const minted = ({ id: userId }: TestUser): Promise<void> => {
       const details = { name: 'all', scopes: 'full' };
@@ -108,7 +108,7 @@ describe('the owner of an account is told by mail', () => {
     const waiting = (email: string): Promise<unknown[]> =>
       service.database.query('SELECT FROM mail_queue WHERE recipient = $1', [email]);
 
-    it('at once, and of the next ten minutes together: none is lost', async () => {
+    it('at once, and then once for all events of the next ten minutes', async () => {
       const gil = await TestUser.logIn(service.url, 'gathers');
       service.clock.stopAt(new Date());
       try {
@@ -128,7 +128,7 @@ describe('the owner of an account is told by mail', () => {
         expect(subjectsTo(gil.email)).toEqual([SUBJECT, gathered]);
         expect(text.match(/^\d+: \d+ \w+ \d{4} at \d\d:\d\d UTC, from [\d.:a-f]+$/gm)).toHaveLength(19);
 
-        await minted(gil); // the last mail was about a moment ago
+        await minted(gil); // within ten minutes of the last mail
         await service.app.get(Mail).sendDue();
         expect(subjectsTo(gil.email)).toHaveLength(2);
         service.clock.advance(10 * 60_000);
@@ -145,7 +145,7 @@ describe('the owner of an account is told by mail', () => {
       }
     });
 
-    it('without holding up mails of another kind or account', async () => {
+    it('without delaying mails of another kind or account', async () => {
       const [hal, ida] = [
         await TestUser.logIn(service.url, 'gathers-two'),
         await TestUser.logIn(service.url, 'gathers-none'),
@@ -160,7 +160,7 @@ describe('the owner of an account is told by mail', () => {
       expect(subjectsTo(hal.email)).toHaveLength(2);
     });
 
-    it('with the first fifty of them in the list, and the number of all', async () => {
+    it('with their number, and a list of the first fifty', async () => {
       const jon = await TestUser.logIn(service.url, 'gathers-many');
       const audit = service.app.get(AuditLog);
       for (let n = 0; n < 54; n++)
@@ -194,7 +194,7 @@ describe('the owner of an account is told by mail', () => {
   });
 });
 
-describe('another email address', () => {
+describe('a change of the email address', () => {
   async function asked(name: string, newEmail: string) {
     const { email } = await signUp(name);
     const visitor = new Visitor(service.url);
@@ -213,7 +213,7 @@ describe('another email address', () => {
     return textOf((form ? await visitor.submit(page, form.label, { password: PASSWORD }) : page).text);
   }
 
-  it('is confirmed by a link at the new one, and told at the old one', async () => {
+  it('is confirmed by a link to the new address, and reported to the old one', async () => {
     const { email, answer } = await asked('fay', 'fay@new.example.org');
     expect([answer.status, answer.headers.location]).toEqual([303, '/account?done=email']);
     const [user] = await service.database.query<{ id: string }>('SELECT id FROM users WHERE email = $1', [
@@ -229,7 +229,7 @@ describe('another email address', () => {
     expect(await followed('fay@new.example.org')).toContain('This link does not work any more');
   });
 
-  it('that is taken gets the same answer; its owner is told, and nothing changes', async () => {
+  it('to a taken address gets the same answer, and the owner of that address is notified', async () => {
     const { email: taken } = await signUp('gil');
     const { answer } = await asked('hal', taken);
     expect([answer.status, answer.headers.location]).toEqual([303, '/account?done=email']);

@@ -4,7 +4,7 @@ import { startService, type TestService, type TestUser, type TestWorkspace } fro
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 const NOT_UTF8 = { error: expect.stringMatching(/UTF-8$/) };
 
-/** Two texts that differ only in bytes that are no UTF-8 would be stored, and compared, as one. */
+/** If invalid bytes were replaced, different texts would be stored and compared as the same one. */
 describe('text that is not UTF-8', () => {
   let service: TestService;
   let alice: TestUser;
@@ -25,7 +25,7 @@ describe('text that is not UTF-8', () => {
       .serialize((bytes: unknown) => bytes as string)
       .send(body);
 
-  it('is refused as a password: nobody signs up with it', async () => {
+  it('is refused as the password of a sign-up', async () => {
     const body = latin1('{"email":"latin@example.org","name":"L","password":"p\xe4ssword-of-latin"}');
     const answer = await post('/api/auth/sign-up/email', body);
     expect([answer.status, answer.body]).toEqual([400, NOT_UTF8]);
@@ -47,7 +47,7 @@ describe('text that is not UTF-8', () => {
   });
 
   it.each([
-    ['as it stands', 'email=a&name=p\xe4ss'],
+    ['a raw byte', 'email=a&name=p\xe4ss'],
     ['percent-encoded', 'email=a&name=p%E4ss'],
     ['half a surrogate pair', 'email=a&name=%ED%A0%80'],
   ])('is refused in a form: %s', async (_, form) => {
@@ -55,7 +55,7 @@ describe('text that is not UTF-8', () => {
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('not UTF-8')]);
   });
 
-  it('is refused in a query, where a lone percent sign stands for itself', async () => {
+  it('is refused in a query, but a lone percent sign is accepted', async () => {
     const answer = await alice.get('/api/v1/workspaces?x=p%E4ss').expect(400);
     expect(answer.body).toEqual(NOT_UTF8);
     await alice.get('/api/v1/workspaces?x=100%&y=p%C3%A4ss').expect(200);

@@ -49,7 +49,7 @@ describe('the page of an error', () => {
       for (const status of [429, 503]) expect(textOf(pageOf(status, seconds))).toContain(wait);
   });
 
-  it('links to the account, the API and the readme, as every page', () => {
+  it('links to the account, the API and the readme, like every page', () => {
     for (const to of ['/', '/account', '/docs', '/readme']) expect(pageOf(404)).toContain(`href="${to}"`);
     expect(pageOf(401)).toMatch(/<a href="\/account">Sign in<\/a>/);
   });
@@ -89,7 +89,7 @@ describe('the pages of a service', () => {
     expect(textOf(page)).toContain((await text.text()).split('\n')[2]);
   });
 
-  it('have a readme whose links lead somewhere, and no HTML of its text', async () => {
+  it('have a readme without broken links, unsafe links and raw HTML', async () => {
     const page = await look('/readme');
     const hrefs = [...page.matchAll(/<a href="([^"]+)"/g)].map(([, href]) => href!);
     expect(hrefs).toContain('/openapi.json');

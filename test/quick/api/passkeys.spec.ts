@@ -92,7 +92,7 @@ const auditOf = async ({ id }: Somebody): Promise<unknown[]> =>
   );
 
 describe('adding a passkey', () => {
-  it('asks for a discoverable one with user verification, for this host, and records it', async () => {
+  it('requires a discoverable credential with user verification for this host, and is recorded', async () => {
     const somebody = await signUp();
     const { options } = await challenge('generate-register-options', somebody.session);
     expect(options).toMatchObject({
@@ -125,7 +125,7 @@ describe('adding a passkey', () => {
       .expect(403, /recent sign-in required/);
   });
 
-  it('refuses the challenge of another user, and one that was answered', async () => {
+  it('refuses the challenge of another user, and one that was already used', async () => {
     const [ada, eve] = [await signUp(), await signUp()];
     const { challenge: text, cookie } = await challenge('generate-register-options', ada.session);
     const response = new TestAuthenticator().register({ challenge: text, origin: BASE_URL });
@@ -135,7 +135,7 @@ describe('adding a passkey', () => {
     await verify(ada.session).expect(400);
   });
 
-  it.each([true, 'true', 1, null, {}])('begins no session: createSession %p', async (createSession) => {
+  it.each([true, 'true', 1, null, {}])('is refused with createSession %p', async (createSession) => {
     const somebody = await signUp();
     await turnOnFactor(service, somebody.session);
     const authenticator = new TestAuthenticator();
@@ -150,7 +150,7 @@ describe('adding a passkey', () => {
     expect(await sessionsOf(somebody)).toBe(1);
   });
 
-  it(`refuses more than ${MAX_PASSKEYS}, and names that cannot be stored`, async () => {
+  it(`refuses more than ${MAX_PASSKEYS}, and a name that is too long`, async () => {
     const { session } = await signUp();
     expect((await add(session, undefined, {}, 'x'.repeat(256))).status).toBe(400);
     for (let count = 0; count < MAX_PASSKEYS; count++) expect((await add(session)).status).toBe(200);
@@ -159,7 +159,7 @@ describe('adding a passkey', () => {
 });
 
 describe('signing in with a passkey', () => {
-  it('begins a session that is recent, also when the account has a second factor', async () => {
+  it('begins a session that counts as recent, also when the account has a second factor', async () => {
     const user = await protectedBy();
     await turnOnFactor(service, user.session);
     const { options } = await challenge('generate-authenticate-options');
@@ -174,7 +174,7 @@ describe('signing in with a passkey', () => {
       .expect(200);
   });
 
-  it('makes its network known, and records a new one, as a password does', async () => {
+  it('adds its network to the known ones, and records a new network once', async () => {
     const user = await protectedBy();
     const query = <Row>(text: string): Promise<Row[]> => service.database.query(text, [user.id]);
     const events = (): Promise<unknown[]> =>
@@ -199,7 +199,7 @@ describe('signing in with a passkey', () => {
     expect(await sessionsOf(user)).toBe(before);
   });
 
-  it('refuses a counter that does not go on', async () => {
+  it('refuses a counter that decreases', async () => {
     const user = await protectedBy();
     user.authenticator.counter = 5;
     expect((await signIn(user.authenticator)).status).toBe(200);
@@ -207,7 +207,7 @@ describe('signing in with a passkey', () => {
     expect((await signIn(user.authenticator)).status).toBe(400);
   });
 
-  it('accepts an answer once', async () => {
+  it('accepts an assertion once', async () => {
     const { authenticator } = await protectedBy();
     const { challenge: text, cookie } = await challenge('generate-authenticate-options');
     const response = authenticator.assert({ challenge: text, origin: BASE_URL });
@@ -238,7 +238,7 @@ describe('managing passkeys', () => {
   const remove = (session: string, id: string): supertest.Test =>
     post('delete-passkey', { id }, bearer(session));
 
-  it('removes one and records it; it then signs nobody in', async () => {
+  it('removes a passkey, which then cannot sign in, and records it', async () => {
     const user = await protectedBy();
     await remove(user.session, user.passkey).expect(200, { status: true });
     await remove(user.session, user.passkey).expect(404);
@@ -258,7 +258,7 @@ describe('managing passkeys', () => {
     await remove(user.session, second.body.id).expect(400);
   });
 
-  it('does not show, rename or remove those of others', async () => {
+  it('does not list, rename or remove passkeys of other users', async () => {
     const [user, eve] = [await protectedBy(), await protectedBy()];
     await remove(eve.session, user.passkey).expect(404);
     await post('update-passkey', { id: user.passkey, name: 'Mine' }, bearer(eve.session)).expect(401);
@@ -269,7 +269,7 @@ describe('managing passkeys', () => {
     expect(body).toEqual([expect.objectContaining({ id: eve.passkey })]);
   });
 
-  it('does not rename one that is not there, whatever its id', async () => {
+  it('does not rename an unknown passkey, whatever its id', async () => {
     const user = await protectedBy();
     for (const id of ['00000000-0000-4000-8000-000000000000', 'constructor', '[]', 'a,b', 'A'.repeat(500)]) {
       await post('update-passkey', { id, name: 'Mine' }, bearer(user.session)).expect(
@@ -280,7 +280,7 @@ describe('managing passkeys', () => {
     }
   });
 
-  it('removes them all when the operator resets the factors, and ends the sessions', async () => {
+  it('removes all passkeys and ends the sessions when the operator resets the factors', async () => {
     const user = await protectedBy();
     await turnOnFactor(service, user.session);
     expect(await service.app.get(FactorReset).run(user.id)).toEqual({ factors: 1, passkeys: 1, sessions: 1 });
@@ -293,7 +293,7 @@ describe('managing passkeys', () => {
       .expect(200, /"token"/);
   });
 
-  it('keeps neither a new passkey nor its session when the factors are reset at that moment', async () => {
+  it('keeps neither a new passkey nor its session when the factors are reset meanwhile', async () => {
     const user = await protectedBy();
     const passkeys = service.app.get(Passkeys);
     const { id: credential } = user.authenticator;
@@ -304,7 +304,7 @@ describe('managing passkeys', () => {
     expect(await passkeys.list(user.id)).toEqual([]);
   });
 
-  it('lists, renames and removes them on the account page, after the password when the sign-in is not recent', async () => {
+  it('renames and removes passkeys on the account page, the latter after a recent sign-in', async () => {
     const user = await protectedBy();
     const browser = new Visitor(service.url);
     const credentials = { email: user.email, password: PASSWORD };

@@ -19,7 +19,7 @@ const TOO_COMMON = { code: 'PASSWORD_TOO_COMMON', message: expect.stringMatching
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Behind a proxy that names the client. */
+/** A request behind a proxy, from the client `ip`. */
 function post(at: TestService, action: string, body: object, ip = '198.51.100.1'): supertest.Test {
   return supertest(at.url)
     .post(`/api/auth/${action}`)
@@ -58,7 +58,7 @@ async function hashOf(at: TestService, id: string): Promise<string> {
   return rows[0]!.password;
 }
 
-/** As the service stored passwords before it had its own format. */
+/** Stores a hash in the format of earlier versions. */
 async function makeOutdated(at: TestService, { id }: Somebody, password = PASSWORD): Promise<string> {
   const hash = await hashPassword(password);
   await at.database.query('UPDATE auth_accounts SET password = $2 WHERE user_id = $1', [id, hash]);
@@ -103,7 +103,7 @@ describe('a new password', () => {
     },
   );
 
-  it('is accepted when it was chosen before the rule', async () => {
+  it('may break the rules when it was chosen before them', async () => {
     const old = await signUp(service, 'old-password');
     await makeOutdated(service, old, 'password');
     await signIn(service, old.email, 'password').expect(200);
@@ -111,7 +111,7 @@ describe('a new password', () => {
     await change(service, body.token, { currentPassword: 'password' }).expect(200);
   });
 
-  it('does not change when fields of the request are of another type', async () => {
+  it('is refused when fields of the request have wrong types', async () => {
     const { session, email } = await signUp(service, 'typed');
     for (const more of [
       { newPassword: 7 },
@@ -135,7 +135,7 @@ describe('a stored password', () => {
   });
   afterAll(() => costly.close());
 
-  it('is hashed at the cost of 128 MiB, with a salt of its own', async () => {
+  it('is hashed at the cost of 128 MiB, with its own salt', async () => {
     const [one, other] = [await signUp(costly, 'one-hash'), await signUp(costly, 'other-hash')];
     const [first, second] = [await hashOf(costly, one.id), await hashOf(costly, other.id)];
     expect(first).toMatch(/^\$scrypt\$ln=17,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{86}$/);
@@ -196,7 +196,7 @@ describe('an outdated hash', () => {
     for (let round = 0; round < 5; round++) {
       const old = await signUp(service, `renewed-at-once-${round}`);
       await makeOutdated(service, old);
-      // All have the password found right, and wait for the same account before they replace its hash.
+      // All have verified the password, and wait for the account before they replace its hash.
       const held = await holdRow(service.database, 'auth_accounts', 'user_id', old.id);
       const answers = Array.from({ length: 4 }, (_, n) =>
         signIn(service, old.email, PASSWORD, `198.51.100.${n}`).then((answer) => answer),
@@ -211,12 +211,12 @@ describe('an outdated hash', () => {
     }
   });
 
-  it('does not end a sign-in when another one replaces the hash before the session exists', async () => {
+  it('does not fail a sign-in when another one replaces the hash before the session exists', async () => {
     const old = await signUp(service, 'renewed-between');
     await makeOutdated(service, old);
     const held = await holdRow(service.database, 'users', 'id', old.id);
     const answer = signIn(service, old.email, PASSWORD).then((one) => one);
-    await held.waiting(1); // its password is found right; it waits for its session
+    await held.waiting(1); // the password is verified, the session not yet created
     const renewed = await service.app.get(PasswordHasher, { strict: false }).hash(PASSWORD, 'x');
     await service.database.query('UPDATE auth_accounts SET password = $2 WHERE user_id = $1', [
       old.id,
@@ -237,7 +237,7 @@ describe('an outdated hash', () => {
     await held.waiting(2);
     await held.release();
     expect((await changed).status).toBe(200);
-    expect((await signedIn).status).toBe(200); // it came first, and has ended with the others
+    expect((await signedIn).status).toBe(200); // it came first, and its session has ended with the others
     await withSession(service, 'token', (await signedIn).body.token).expect(401);
     await signIn(service, old.email, PASSWORD).expect(401);
     await signIn(service, old.email, NEW_PASSWORD).expect(200);
@@ -285,7 +285,7 @@ describe('a change of the password', () => {
     },
   );
 
-  it('leaves access tokens unless it is asked to revoke them, which closes their connections as well', async () => {
+  it('keeps access tokens unless it is asked to revoke them', async () => {
     const { id, email, session } = await signUp(service, 'tokened');
     const other = await signUp(service, 'tokened-too');
     const jwt = async (of: string): Promise<string> =>
@@ -325,8 +325,8 @@ describe('a change of the password', () => {
   });
 });
 
-describe('an account that is deleted', () => {
-  /** Holds the deletion open until the other has come to wait for it. */
+describe('an account that is being deleted', () => {
+  /** Commits the deletion once `work` waits for it. */
   async function whileDeleting<T>(id: string, work: () => PromiseLike<T>): Promise<T> {
     const deleting = new pg.Client({ connectionString: service.database.url });
     await deleting.connect();
@@ -341,18 +341,18 @@ describe('an account that is deleted', () => {
     return answer;
   }
 
-  it('is 401 beside a sign-in, and nothing is logged as a fault', async () => {
+  it('fails a concurrent sign-in with 401', async () => {
     const { id, email } = await signUp(service, 'deleted-beside');
     const answer = await whileDeleting(id, () => signIn(service, email, PASSWORD));
     expect([answer.status, answer.body]).toEqual([401, { error: 'a valid bearer token is required' }]);
   });
 
-  it('is 401 beside a change of its password', async () => {
+  it('fails a concurrent change of the password with 401', async () => {
     const { id, session } = await signUp(service, 'deleted-beside-change');
     expect((await whileDeleting(id, () => change(service, session))).status).toBe(401);
   });
 
-  it('is a refusal that the pages answer with 401 beside a handoff', async () => {
+  it('fails a concurrent handoff with a foreign key violation', async () => {
     const { id, session } = await signUp(service, 'deleted-beside-handoff');
     const sessions = service.app.get(BrowserSessions, { strict: false });
     const client = { ip: '198.51.100.1', userAgent: '' };
@@ -366,7 +366,7 @@ describe('an account that is deleted', () => {
 describe('hashing', () => {
   const hasher = (): PasswordHasher => service.app.get(PasswordHasher, { strict: false });
 
-  /** Takes all slots; resolves with what gives them back. */
+  /** Takes all slots; resolves with their release. */
   async function takeSlots(refused: () => void = () => undefined): Promise<() => void> {
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -406,7 +406,7 @@ describe('hashing', () => {
   });
 
   it('is skipped for a client that has disconnected while it waited', async () => {
-    const refused = jest.fn(); // calls that came before it: they leave the queue first when all have waited too long
+    const refused = jest.fn(); // earlier calls, which leave the queue first when all time out
     const release = await takeSlots(refused);
     const earlier = hasher()
       .inSlot('198.51.100.76', () => Promise.resolve())
@@ -422,7 +422,7 @@ describe('hashing', () => {
     await earlier;
   });
 
-  /** A call of the network that holds its only slot; resolves with what gives it back. */
+  /** Takes the only slot of a network; resolves with its release. */
   async function holdSlotOf(ip: string): Promise<() => void> {
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -438,7 +438,7 @@ describe('hashing', () => {
     };
   }
 
-  it('waits for 20 sign-ins at once from one address, as many as are hashed within the longest wait', async () => {
+  it('queues 20 concurrent sign-ins from one address without refusing any', async () => {
     const address = '198.51.100.20';
     const release = await holdSlotOf(address);
     const before = hasher().queued;
@@ -450,7 +450,7 @@ describe('hashing', () => {
     expect(new Set(await Promise.all(signIns))).toEqual(new Set([401]));
   });
 
-  it('is refused early with Retry-After when too many wait; one network does not keep out others', async () => {
+  it('is refused with Retry-After when too many wait; one network does not keep out others', async () => {
     const release = await takeSlots();
     const waiting = (): supertest.Test =>
       signIn(service, 'nobody@example.org', 'not the password', '2001:db8:1::1');
@@ -466,7 +466,7 @@ describe('hashing', () => {
     expect(refused.headers['retry-after']).toMatch(/^[1-9]\d?$/);
     expect(answers).toEqual([]);
     const other = signIn(service, 'nobody@example.org', 'x', '2001:db8:2::1').then(({ status }) => status);
-    // Where the queue is full, it takes the place of one.
+    // When the queue is full, it replaces a waiting call.
     await eventually(() => expect(hasher().queued + answers.length).toBe(before + fitting + 1));
     const replaced = answers.length;
     expect(replaced).toBe(before + fitting === most ? 1 : 0);
@@ -477,32 +477,29 @@ describe('hashing', () => {
     expect(answers.filter((status) => status === 401)).toHaveLength(fitting - replaced);
   });
 
-  itDeep(
-    'does not hold up tokens of sessions and the key set during sign-ins of 150 networks at once',
-    async () => {
-      const costly = await startService({
-        env: { TRUST_PROXY: 'true' },
-        passwordCost: new PasswordCost({ ln: 15, r: 8, p: 1 }),
-      });
-      const { session } = await signUp(costly, 'refreshes');
-      let hashed = 0;
-      let refused = 0;
-      const signIns = Array.from({ length: 150 }, (_, n) =>
-        signIn(costly, `nobody-${n}@example.org`, 'not the password', `192.0.2.${n}`).then(({ status }) => {
-          if (status === 503) refused++;
-          else hashed++;
-        }),
-      );
-      await eventually(() => expect(hashed).toBeGreaterThan(0));
-      await withSession(costly, 'token', session).expect(200);
-      await supertest(costly.url).get('/api/auth/jwks').expect(200);
-      const hashedMeanwhile = hashed;
-      await Promise.all(signIns);
-      expect(refused).toBeGreaterThanOrEqual(30); // 90 and more on a machine at rest
-      expect(hashedMeanwhile).toBeLessThan(hashed);
-      await costly.close();
-    },
-  );
+  itDeep('does not delay session tokens and the key set during sign-ins from 150 networks', async () => {
+    const costly = await startService({
+      env: { TRUST_PROXY: 'true' },
+      passwordCost: new PasswordCost({ ln: 15, r: 8, p: 1 }),
+    });
+    const { session } = await signUp(costly, 'refreshes');
+    let hashed = 0;
+    let refused = 0;
+    const signIns = Array.from({ length: 150 }, (_, n) =>
+      signIn(costly, `nobody-${n}@example.org`, 'not the password', `192.0.2.${n}`).then(({ status }) => {
+        if (status === 503) refused++;
+        else hashed++;
+      }),
+    );
+    await eventually(() => expect(hashed).toBeGreaterThan(0));
+    await withSession(costly, 'token', session).expect(200);
+    await supertest(costly.url).get('/api/auth/jwks').expect(200);
+    const hashedMeanwhile = hashed;
+    await Promise.all(signIns);
+    expect(refused).toBeGreaterThanOrEqual(30); // 90 and more on a machine at rest
+    expect(hashedMeanwhile).toBeLessThan(hashed);
+    await costly.close();
+  });
 });
 
 describe('limits of sign-ins', () => {
@@ -532,7 +529,7 @@ describe('limits of sign-ins', () => {
 
   const WRONG = Array<number>(20).fill(401);
 
-  it('make new clients of one account wait after 20 wrong passwords in an hour, and known ones never', async () => {
+  it('make new clients of one account wait after 20 wrong passwords an hour, not known ones', async () => {
     const { email } = await signUp(limited, 'guessed', '203.0.113.1');
     expect(await guess(email, 20)).toEqual(WRONG);
     const refused = await signIn(beside, email.toUpperCase(), PASSWORD, stranger());
@@ -549,7 +546,7 @@ describe('limits of sign-ins', () => {
     await signIn(limited, email, PASSWORD, moved).expect(200);
     expect(await guess(email, 20)).toEqual(WRONG);
     await signIn(beside, email, PASSWORD, stranger()).expect(429);
-    await signIn(beside, email, PASSWORD, moved).expect(200); // seen before, by now
+    await signIn(beside, email, PASSWORD, moved).expect(200); // a known network by now
   });
 
   it('do not reveal whether an account exists', async () => {
@@ -564,7 +561,7 @@ describe('limits of sign-ins', () => {
     expect(answers[0]![0]).toEqual([...WRONG, 429, 429]);
   });
 
-  it('allow at most 20 of hundreds at once', async () => {
+  it('allow at most 20 of 60 concurrent guesses', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
         signIn([limited, beside][n % 2]!, 'at-once@example.org', 'not the password', stranger()).then(
@@ -576,14 +573,14 @@ describe('limits of sign-ins', () => {
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(10);
   });
 
-  itDeep('count only wrong passwords: right ones and malformed requests use nothing up', async () => {
+  itDeep('count only wrong passwords, not right ones or malformed requests', async () => {
     const { email } = await signUp(limited, 'rightly', stranger());
     for (let n = 0; n < 25; n++) await signIn(limited, email, PASSWORD, stranger()).expect(200);
     for (let n = 0; n < 25; n++) await signIn(limited, email, 'x'.repeat(129), stranger()).expect(400);
     expect(await guess(email, 21)).toEqual([...WRONG, 429]);
   });
 
-  itDeep('count wrong passwords of a change, by which other users cannot lock out the owner', async () => {
+  itDeep('count wrong passwords of a change, apart from the failed sign-ins of strangers', async () => {
     const home = stranger();
     const { email, session } = await signUp(limited, 'changing', home);
     expect(await guess(email, 20)).toEqual(WRONG);
@@ -609,7 +606,7 @@ describe('limits of sign-ins', () => {
     expect(await from('2001:db8:8::1')).toBe(401);
   });
 
-  it('leave nothing behind: the nightly job removes expired counts', async () => {
+  it('leave no expired counts and networks after the nightly job', async () => {
     const { id } = await signUp(limited, 'forgotten', stranger());
     await guess('forgotten@example.org', 2);
     limited.app.get(ExpiredRows, { strict: false });

@@ -60,7 +60,7 @@ function stored({ id }: TestWorkspace): Promise<StoredSubscription[]> {
 }
 
 describe('POST /api/v1/devices/push-subscription', () => {
-  it('stores it and answers { ok: true }, with Web Push off, for an unregistered device', async () => {
+  it('stores the subscription of an unregistered device while Web Push is off', async () => {
     const workspace = await (await service.user('alice')).workspace();
     const body = bodyFor(workspace);
     const answer = await subscribe(workspace.user, body).expect(201);
@@ -83,7 +83,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     ]);
   });
 
-  it('keeps one for each device when a device subscribes many times at once', async () => {
+  it('keeps one per device when a device subscribes many times at once', async () => {
     const workspace = await (await service.user('at-once')).workspace();
     const all = Array.from({ length: 20 }, () => subscribe(workspace.user, bodyFor(workspace)).expect(201));
     await Promise.all(all);
@@ -100,7 +100,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     expect(await stored(two)).toHaveLength(1);
   });
 
-  it('accepts the workspace id in capitals, padding of base64url, and any visible ASCII as device id', async () => {
+  it('accepts a workspace id in capitals, padded base64url, and any visible ASCII as device id', async () => {
     const workspace = await (await service.user('forms')).workspace();
     const { p256dh, auth } = newKeys();
     const deviceId = `!${'~'.repeat(127)}`;
@@ -110,7 +110,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
     expect(await stored(workspace)).toEqual([{ device_id: deviceId, endpoint: ENDPOINT, p256dh, auth }]);
   });
 
-  it('keeps a hundred in a workspace: beyond, the least recently renewed is removed', async () => {
+  it('keeps 100 in a workspace, and then removes the least recently renewed', async () => {
     const workspace = await (await service.user('crowd')).workspace();
     for (let i = 0; i < 100; i++) {
       await subscribe(workspace.user, bodyFor(workspace, { deviceId: `d${i}` })).expect(201);
@@ -128,7 +128,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
   it.each([
     ['the workspace', 100],
     ['the user', 1_000],
-  ])('waits for nobody who marks one that is too many for %s: it goes the next time', async (whose, most) => {
+  ])('does not wait for a locked surplus row of %s, and removes it the next time', async (whose, most) => {
     const workspace = await (await service.user(`crowd-of-${most}`)).workspace();
     const full = whose === 'the user' ? await workspace.user.workspace() : workspace;
     const count = async (): Promise<number> =>
@@ -161,7 +161,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
       expect(answer.text).toBe(WORKSPACE_NOT_FOUND);
     });
 
-    it('is 404 alike when it is deleted, of another user, or not that of a bound token, before any other check', async () => {
+    it('is 404 when deleted, of another user or beyond a bound token, before other checks', async () => {
       const [alice, bob] = [await service.user('owner'), await service.user('thief')];
       const [kept, deleted] = [await alice.workspace(), await alice.workspace()];
       await alice.delete(deleted.path).expect(200);
@@ -198,24 +198,24 @@ describe('POST /api/v1/devices/push-subscription', () => {
       ['a deviceId with a space', { deviceId: 'my phone' }, /^deviceId/],
       ['a deviceId that is not ASCII', { deviceId: 'téléphone' }, /^deviceId/],
       ['a deviceId of 129 characters', { deviceId: 'x'.repeat(129) }, /^deviceId/],
-      ['a deviceId that is no text', { deviceId: 7 }, /^deviceId/],
+      ['a deviceId that is not a string', { deviceId: 7 }, /^deviceId/],
       ['no endpoint', { endpoint: undefined }, /^endpoint/],
-      ['an endpoint that is no text', { endpoint: { href: ENDPOINT } }, /^endpoint/],
+      ['an endpoint that is not a string', { endpoint: { href: ENDPOINT } }, /^endpoint/],
       ['no keys', { keys: undefined }, /^keys\.p256dh/],
       ['keys that are null', { keys: null }, /^keys\.p256dh/],
-      ['keys that are a text', { keys: 'p256dh' }, /^keys\.p256dh/],
+      ['keys that are a string', { keys: 'p256dh' }, /^keys\.p256dh/],
       ['no p256dh', { keys: { auth } }, /^keys\.p256dh/],
       ['no auth', { keys: { p256dh } }, /^keys\.auth/],
       ['a p256dh of 64 bytes', { keys: { p256dh: p256dh.slice(0, -2), auth } }, /^keys\.p256dh/],
       ['a p256dh of 66 bytes', { keys: { p256dh: `${p256dh}A`, auth } }, /^keys\.p256dh/],
       [
-        'a p256dh in other characters',
+        'a p256dh that is not base64url',
         { keys: { p256dh: `${p256dh.slice(0, -1)}*`, auth } },
         /^keys\.p256dh/,
       ],
       ['an auth of 15 bytes', { keys: { p256dh, auth: auth.slice(0, 20) } }, /^keys\.auth/],
       ['an auth of 17 bytes', { keys: { p256dh, auth: `${auth}A` } }, /^keys\.auth/],
-      ['an auth in other characters', { keys: { p256dh, auth: `${auth.slice(0, -2)}+/` } }, /^keys\.auth/],
+      ['an auth that is not base64url', { keys: { p256dh, auth: `${auth.slice(0, -2)}+/` } }, /^keys\.auth/],
     ])('%s', async (_, changes, message) => {
       const workspace = await (await service.user('faults')).workspace();
       const answer = await subscribe(workspace.user, bodyFor(workspace, changes)).expect(400);
@@ -277,7 +277,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
       'https://user@push.example.org/',
       'https://user:password@push.example.org/',
       'https://:password@push.example.org/',
-    ])('must not contain a user or password as %s does', async (endpoint) => {
+    ])('must not contain a user name or password: %s', async (endpoint) => {
       const workspace = await (await service.user('userinfo')).workspace();
       const answer = await subscribe(workspace.user, bodyFor(workspace, { endpoint })).expect(400);
       expect(answer.body.error).toBe('endpoint must not contain a user name or password');
@@ -312,7 +312,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
         '[64:ff9b::7f00:1]',
       ],
       ...['[64:ff9b:1::7f00:1]', '[2002:7f00:1::]', '[2001:0:1::1]', '[::ffff:0:127.0.0.1]'],
-      // private, link-local, shared, and what else is not public
+      // private, link-local, shared and other non-public addresses
       ...[
         '10.0.0.1',
         '172.16.0.1',
@@ -377,7 +377,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
       expect(await stored(workspace)).toEqual([]);
     });
 
-    it('gets the same judgement each time', () => {
+    it('is checked the same way after 50,000 others', () => {
       for (let i = 0; i < 50_000; i++) parsePublicUrl('https://b\u00fccher.example.org/push', 2048);
       expect(() => parsePublicUrl('https://loc\u00adalhost/push', 2048)).toThrow('private network');
     });
@@ -385,7 +385,7 @@ describe('POST /api/v1/devices/push-subscription', () => {
 });
 
 describe('DELETE /api/v1/devices/push-subscription/:workspaceId/:deviceId', () => {
-  it('removes that of the device', async () => {
+  it('removes the subscription of the device', async () => {
     const workspace = await (await service.user('unsubscribe')).workspace();
     for (const deviceId of ['phone', 'tablet'])
       await subscribe(workspace.user, bodyFor(workspace, { deviceId }));
@@ -409,7 +409,7 @@ describe('DELETE /api/v1/devices/push-subscription/:workspaceId/:deviceId', () =
     expect(answer.text).toBe(WORKSPACE_NOT_FOUND);
   });
 
-  it('reaches a device id with any visible ASCII character', async () => {
+  it('accepts a device id of any visible ASCII characters', async () => {
     const workspace = await (await service.user('odd')).workspace();
     const deviceId = '/?#%&;=+"\\';
     await subscribe(workspace.user, bodyFor(workspace, { deviceId })).expect(201);

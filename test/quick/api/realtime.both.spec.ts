@@ -33,7 +33,7 @@ const sockets: TestSocket[] = [];
 beforeAll(async () => {
   service = await startService();
   alice = await service.user('alice');
-  // Without its looking around, what is told here is told by events: each write says so, after its commit.
+  // Without its polling, clients learn of changes only by the event that each write publishes.
   Object.assign(service.app.get(RoomReconciler), { looks: { run: () => Promise.resolve() } });
 });
 
@@ -65,7 +65,7 @@ async function mint(scopes: string[], more: object = {}): Promise<{ id: string; 
 }
 
 describe('the upgrade', () => {
-  it('is refused before the 101, as a flat error with a request id', async () => {
+  it('is refused before the 101, with a flat error and a request id', async () => {
     const bob = await service.user('bob');
     const assetsOnly = (await mint(['assets:read'])).token;
     const bound = (await mint(['documents:read'], { workspaceId: (await alice.workspace()).id })).token;
@@ -90,7 +90,7 @@ describe('the upgrade', () => {
     }
   });
 
-  it('carries in the 101 the request id of its log line, new each time', async () => {
+  it('has in its 101 the request id of its log line, a new one each time', async () => {
     const ids = [];
     for (const { socket, received } of [await silentPeer(), await silentPeer()]) {
       const [, id = 'none'] = /\r\nX-Request-Id: ([0-9a-f-]{36})\r\n/i.exec(received()) ?? [];
@@ -111,7 +111,7 @@ describe('the upgrade', () => {
     expect(foreign.body).toEqual(absent.body);
   });
 
-  it('takes the token from the Authorization header, or else from the query, where there is one', async () => {
+  it('takes the token from the Authorization header, or without one from the query', async () => {
     const path = `/api/v1/workspaces/${workspace.id}/ws`;
     const { token } = alice;
     const { token: patToken } = await mint(['documents:read']);
@@ -147,7 +147,7 @@ describe('the upgrade', () => {
     }
   });
 
-  it('opens a room with the header alone, in which changes are told; cookies count for nothing', async () => {
+  it('opens a socket with only the header, which receives changes; cookies are ignored', async () => {
     const url = socketUrl(service.url, workspace.id);
     const raw = new WebSocket(url, { headers: { Authorization: `Bearer ${alice.token}` } });
     const frames: string[] = [];
@@ -178,14 +178,14 @@ describe('the upgrade', () => {
     expect((await upgrade(`/api/v1/workspaces/${workspace.id}/ws`, own)).status).toBe(401);
   });
 
-  it('is only for WebSockets, and only at this address', async () => {
+  it('is only for WebSockets, and only at this path', async () => {
     const path = `/api/v1/workspaces/${workspace.id}`;
     expect((await upgrade(`${path}/ws/?token=${alice.token}`)).status).toBe(404);
     expect((await upgrade(`${path}/files?token=${alice.token}`)).status).toBe(404);
     await alice.get(`${path}/ws`).expect(426, { error: 'a WebSocket upgrade is required' });
   });
 
-  it('is ignored for other protocols, as by a server that knows no upgrades', async () => {
+  it('is ignored for other protocols', async () => {
     const asked = {
       Connection: 'Upgrade, HTTP2-Settings',
       Upgrade: 'h2c',
@@ -196,7 +196,7 @@ describe('the upgrade', () => {
     await alice.get(`${workspace.path}/ws`).set(asked).expect(426);
   });
 
-  it('is refused as a flat error when it is malformed', async () => {
+  it('is refused with a flat error when it is malformed', async () => {
     const answer = await upgrade(
       `/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}`,
       'Sec-WebSocket-Protocol: ,',
@@ -227,7 +227,7 @@ describe('the upgrade', () => {
     for (const half of halves) half.destroy();
   });
 
-  it('accepts a token that may read, and uses no compression', async () => {
+  it('accepts a token with documents:read, and uses no compression', async () => {
     const { token } = await mint(['documents:read'], { workspaceId: workspace.id });
     const socket = await TestSocket.open(service.url, workspace.id, token);
     sockets.push(socket);
@@ -243,13 +243,13 @@ describe('the upgrade', () => {
     expect(service.logged()).not.toContain('wrong-but-secret');
   });
 
-  it('leaves no path of a note in the log where there is no such upgrade', async () => {
+  it('leaves no path of a note in the log when no route matches', async () => {
     await upgrade('/api/v1/automation/workspaces/x/notes/my-diary');
     await eventually(() => expect(service.logged()).toContain('"url":"[unrouted]"'));
     expect(service.logged()).not.toContain('my-diary');
   });
 
-  itDeep('allows a thousand sockets in a workspace, also when many come at once', async () => {
+  itDeep('allows a thousand sockets in a workspace, also when many are opened at once', async () => {
     const opened: WebSocket[] = [];
     const knock = (room = workspace): Promise<number> => {
       const { socket, answered } = knockAt(room);
@@ -271,7 +271,7 @@ describe('the upgrade', () => {
   it.each([
     [429, 'a user', 2_000, (all: Connections) => jest.spyOn(all, 'countOf')],
     [503, 'an instance', 8_000, (all: Connections) => jest.spyOn(all, 'size', 'get')],
-  ] as const)('is %i where %s has %i sockets, and no less', async (refusal, _, most, counting) => {
+  ] as const)('is %i when %s has %i sockets, and is accepted below', async (refusal, _, most, counting) => {
     const count = counting(service.app.get(Connections, { strict: false })) as jest.Spied<() => number>;
     try {
       for (const [there, status] of [
@@ -288,7 +288,7 @@ describe('the upgrade', () => {
     }
   });
 
-  it('makes room where an instance has 8000: the user with the most loses the oldest socket that has not said hello', async () => {
+  it('at 8,000 sockets closes the oldest one without hello of the user with the most', async () => {
     const connections = service.app.get(Connections, { strict: false });
     const bob = await (await service.user('bob')).workspace();
     const closed: string[] = [];
@@ -314,7 +314,7 @@ describe('the upgrade', () => {
     }
   });
 
-  it('survives a client that breaks off in the middle of it', async () => {
+  it('survives clients that reset the connection', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = await connected();
       socket.write(request(`/api/v1/workspaces/${workspace.id}/ws?token=${alice.token}`));
@@ -324,7 +324,7 @@ describe('the upgrade', () => {
   });
 
   itDeep(
-    'counts towards the rate limit of the user, and is logged with the address that the proxy saw',
+    'counts towards the rate limit of the user, and is logged with the address from the proxy',
     async () => {
       const limited = await startService({ env: { RATE_LIMIT_PER_MINUTE: '24', TRUST_PROXY: 'true' } });
       limited.clock.stopAt(new Date('2027-01-01T00:00:00Z'));
@@ -388,7 +388,7 @@ describe('hello', () => {
 });
 
 describe('messages', () => {
-  it('are answered by pong when they are pings, before hello as well', async () => {
+  it('are answered with pong when they are pings, even before hello', async () => {
     const socket = await open();
     socket.say({ type: 'ping' });
     expect(await socket.frame('pong')).toEqual({ type: 'pong' });
@@ -400,7 +400,7 @@ describe('messages', () => {
     ['null', 'null'],
     ['no type', '{}'],
     ['an unknown type', { type: 'shout' }],
-    ['a type of every object', { type: 'constructor' }],
+    ['a property of every object as type', { type: 'constructor' }],
     ['hello without a cursor', { type: 'hello', deviceId: 'laptop' }],
     ['hello with a text as cursor', { type: 'hello', cursor: '1', deviceId: 'laptop' }],
     ['hello with a negative cursor', { type: 'hello', cursor: -1, deviceId: 'laptop' }],
@@ -409,7 +409,7 @@ describe('messages', () => {
     ['hello with an empty device', { type: 'hello', cursor: 0, deviceId: '' }],
     ['hello with a space in its device', { type: 'hello', cursor: 0, deviceId: 'my laptop' }],
     ['hello with too long a device', { type: 'hello', cursor: 0, deviceId: 'x'.repeat(129) }],
-  ])('answers %s with invalid_message and goes on', async (_, message) => {
+  ])('are answered with invalid_message when they are %s, and the socket stays open', async (_, message) => {
     const socket = await open();
     socket.say(message);
     expect(await socket.frame('error')).toMatchObject({ code: 'invalid_message' });
@@ -417,7 +417,7 @@ describe('messages', () => {
     await socket.frame('welcome');
   });
 
-  it('are answered by invalid_message when they are binary', async () => {
+  it('are answered with invalid_message when they are binary', async () => {
     const socket = await open();
     socket.raw.send(Buffer.from('{"type":"ping"}'));
     expect(await socket.frame('error')).toMatchObject({ code: 'invalid_message' });
@@ -444,8 +444,8 @@ describe('messages', () => {
 
   it.each([
     ['pings', (socket: TestSocket) => socket.raw.ping()],
-    ['pongs that answer nothing', (socket: TestSocket) => socket.raw.pong()],
-  ])('counts %s as messages', async (_, send) => {
+    ['unsolicited pongs', (socket: TestSocket) => socket.raw.pong()],
+  ])('include %s in the limit', async (_, send) => {
     const socket = await open();
     for (let i = 0; i < 20; i++) socket.say({ type: 'ping' });
     for (let i = 0; i < 11; i++) send(socket);
@@ -453,7 +453,7 @@ describe('messages', () => {
     expect(await socket.closed()).toBe(4429);
   });
 
-  it('do not count when they answer the server’s own pings', async () => {
+  it('do not count when they are pongs to pings of the server', async () => {
     const socket = await open();
     const [connection] = service.app.get(Connections).of(workspace.id);
     const { socket: library } = connection as unknown as { socket: WebSocket };
@@ -466,7 +466,7 @@ describe('messages', () => {
     await socket.frame('pong', 29);
   });
 
-  it('are parsed in a flood only up to the packet with the frame that is too many', async () => {
+  it('are not parsed beyond the packet in which they exceed the limit', async () => {
     const { socket, received } = await silentPeer();
     const [connection] = service.app.get(Connections).of(workspace.id);
     const { socket: library } = connection as unknown as { socket: WebSocket };
@@ -481,7 +481,7 @@ describe('messages', () => {
     expect(parsed).toBeLessThan(50_000);
   });
 
-  it('are counted in the ten seconds from each one', async () => {
+  it('are allowed again after ten seconds', async () => {
     const socket = await open();
     for (let i = 0; i < 30; i++) socket.say({ type: 'ping' });
     await socket.frame('pong', 29);
@@ -506,7 +506,7 @@ describe('changes', () => {
     expect(laptop.of('changes')).toEqual([]);
   });
 
-  it('leave out every socket of the device that made the change', async () => {
+  it('are not sent to any socket of the device that made them', async () => {
     const [first, second, phone] = [await join('laptop'), await join('laptop'), await join('phone')];
     await workspace.put('a', 'one', 'laptop').expect(201);
     await phone.frame('changes');
@@ -546,7 +546,7 @@ describe('changes', () => {
     expect(phone.of('changes')).toHaveLength(1);
   });
 
-  it('reach everybody for a restore without a device', async () => {
+  it('reach every device for a restore without a device id', async () => {
     await workspace.put('a', 'one').expect(201);
     const laptop = await join('laptop');
     const [version] = await workspace.versions('a');
@@ -629,7 +629,7 @@ describe('assets-changed', () => {
 });
 
 describe('presence', () => {
-  it('announces that a device came, by its registered name, and that it went', async () => {
+  it('announces a connected device by its registered name, and a disconnected one', async () => {
     const { body } = await alice
       .post('/api/v1/devices')
       .send({ name: 'My phone', platform: 'ios' })
@@ -655,7 +655,7 @@ describe('presence', () => {
     expect(phone.of('device_connected')).toMatchObject([{ deviceId: 'tablet' }]);
   });
 
-  it('announces that a device went when its last socket has closed', async () => {
+  it('announces a disconnected device when its last socket has closed', async () => {
     const laptop = await join('laptop');
     const [first, second] = [await join('phone'), await join('phone')];
     await first.close();
@@ -681,14 +681,14 @@ describe('presence', () => {
   describeDeep('presence of many devices', () => {
     const MANY = 80;
 
-    /** All of one device: a message for each of the others, and none about each other. */
+    /** Sockets of one device, which are told of other devices but not of each other. */
     const listeners = (): Promise<TestSocket[]> =>
       Promise.all(Array.from({ length: MANY }, () => join('laptop')));
 
     const others = (): Promise<TestSocket[]> =>
       Promise.all(Array.from({ length: MANY }, (_, index) => join(`device-${index}`)));
 
-    it('is announced in turns when they come and go together, to each once and in order', async () => {
+    it('is announced in batches when they connect and disconnect together, once and in order', async () => {
       const told = await listeners();
       const largest = mostSentInATurn();
       const gone = await others();
@@ -709,7 +709,7 @@ describe('presence', () => {
       expect(largest()).toBeLessThan((MANY * MANY) / 4);
     });
 
-    it('is counted by a second welcome as announced until then, also in the middle of it', async () => {
+    it('is counted in a second welcome as announced so far, even between announcements', async () => {
       const told = await listeners();
       const gone = await others();
       const last = told.at(-1)!;
@@ -740,8 +740,8 @@ describe('presence', () => {
   });
 });
 
-describe('the end of a socket', () => {
-  it('comes with the end of the workspace: an error, then 4404, including for sockets without hello', async () => {
+describe('a socket', () => {
+  it('is closed with 4404 after an error when its workspace is deleted, even without hello', async () => {
     const [laptop, silent] = [await join('laptop'), await open()];
     await alice.delete(workspace.path).expect(200);
     for (const socket of [laptop, silent]) {
@@ -750,7 +750,7 @@ describe('the end of a socket', () => {
     }
   });
 
-  it('comes with the revocation of the token that opened it, and of no other', async () => {
+  it('is closed when the token that opened it is revoked, but not for another token', async () => {
     const [revoked, kept] = [await mint(['documents:read']), await mint(['documents:read'])];
     const lost = await TestSocket.open(service.url, workspace.id, revoked.token);
     const stays = await TestSocket.open(service.url, workspace.id, kept.token);
@@ -760,7 +760,7 @@ describe('the end of a socket', () => {
     await stays.settled();
   });
 
-  it('comes with the end of its token: a JWT, or a personal one that expires', async () => {
+  it('is closed when its token expires: a JWT or a personal access token', async () => {
     const expiresAt = new Date(service.clock.now().getTime() + 5 * MINUTE).toISOString();
     const { token } = await mint(['documents:read'], { expiresAt });
     const byPat = await TestSocket.open(service.url, workspace.id, token);
@@ -776,7 +776,7 @@ describe('the end of a socket', () => {
     service.clock.advance(-15 * MINUTE);
   });
 
-  it('comes after 60 seconds of silence, not for a peer that answers pings', async () => {
+  it('is closed after 60 seconds of silence, unless its peer answers pings', async () => {
     const heartbeat = service.app.get(Heartbeat, { strict: false });
     const answering = await join('laptop');
     const silent = await silentPeer();
@@ -791,7 +791,7 @@ describe('the end of a socket', () => {
     await answering.settled();
   });
 
-  it('does not come when the process itself was stopped for a while', async () => {
+  it('is not closed after the process itself was stopped for a while', async () => {
     const socket = await join('laptop');
     await service.app.get(Heartbeat, { strict: false }).beat();
     service.clock.advance(10 * MINUTE);
@@ -801,7 +801,7 @@ describe('the end of a socket', () => {
 });
 
 describe('a heartbeat', () => {
-  it('asks nothing about rooms without unknown devices, however many they are', async () => {
+  it('runs no query for rooms without unknown devices', async () => {
     const rooms = [workspace, await alice.workspace()];
     for (const room of rooms) await join('laptop', room);
     const run = jest.spyOn(service.app.get(Database), 'run');
@@ -814,7 +814,7 @@ describe('a heartbeat', () => {
 });
 
 describe('a slow consumer', () => {
-  it('is disconnected once a MiB waits for it, and forgotten', async () => {
+  it('is disconnected once 1 MiB is queued for it, and its device is announced as gone', async () => {
     const peer = await silentPeer({ hello: 'frozen' });
     await eventually(() => expect(peer.received()).toContain('"welcome"'));
     peer.socket.pause();
@@ -845,7 +845,7 @@ describe('shutdown', () => {
     expect([joined.closeCode, silent.closeCode]).toEqual([1001, 1001]);
   });
 
-  it('accepts no socket either that was being decided on when it began', async () => {
+  it('refuses an upgrade that was being checked when it began', async () => {
     const other = await startService();
     const eve = await other.user('eve');
     const room = await eve.workspace();
@@ -853,7 +853,7 @@ describe('shutdown', () => {
     const revision = assets.revision.bind(assets);
     const spy = jest.spyOn(assets, 'revision').mockImplementationOnce(async (id) => {
       await other.app.get(SocketShutdown, { strict: false }).onModuleDestroy();
-      return revision(id); // the last that is asked before the 101
+      return revision(id); // the last query before the 101
     });
     try {
       await expect(TestSocket.open(other.url, room.id, eve.token)).rejects.toThrow('503');
@@ -864,7 +864,7 @@ describe('shutdown', () => {
   });
 });
 
-/** Starts to count; the largest number of messages that left between two turns of the event loop until it is asked. */
+/** Counts the messages sent per turn of the event loop, until the result is called for the maximum. */
 function mostSentInATurn(): () => number {
   let isOver = false;
   let most = 0;
@@ -892,7 +892,7 @@ function expectTalliedWelcomes({ frames }: TestSocket): void {
   }
 }
 
-/** Requests an upgrade; `answered` is the status of the answer. */
+/** Requests an upgrade; `answered` is the status of the response. */
 function knockAt({ id, user }: TestWorkspace): { socket: WebSocket; answered: Promise<number> } {
   const socket = new WebSocket(socketUrl(service.url, id, user.token));
   socket.on('error', () => undefined);
@@ -938,7 +938,7 @@ async function upgrade(
   return { status: Number(head.split(' ')[1]), head, body: JSON.parse(body) as Record<string, unknown> };
 }
 
-/** A peer of bytes: it upgrades, may say hello, and answers no ping. */
+/** A raw client that upgrades, may say hello, and answers no ping. */
 async function silentPeer({ hello }: { hello?: string } = {}): Promise<{
   socket: Socket;
   received: () => string;
@@ -957,7 +957,7 @@ async function silentPeer({ hello }: { hello?: string } = {}): Promise<{
   return { socket, received: () => received, closed };
 }
 
-/** On kept connections: there are many. */
+/** Reuses connections, since there are many requests. */
 async function putQuickly(path: string, content: string): Promise<void> {
   const headers = {
     authorization: `Bearer ${alice.token}`,

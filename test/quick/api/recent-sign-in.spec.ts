@@ -13,7 +13,7 @@ beforeAll(async () => {
   service = await startService();
 });
 afterAll(() => service.close());
-afterEach(() => advance(-advancedMs)); // or JWTs, which the library dates by the machine's clock, would have expired
+afterEach(() => advance(-advancedMs)); // else JWTs, dated by the system clock, would have expired
 
 function advance(ms: number): void {
   advancedMs += ms;
@@ -54,8 +54,8 @@ async function browserOf(email: string): Promise<Visitor> {
   return browser;
 }
 
-describe('a recent sign-in over the API', () => {
-  it('deletes an account with a JWT of a session that began in the last ten minutes', async () => {
+describe('an API route that needs a recent sign-in', () => {
+  it('accepts a JWT of a session that began in the last ten minutes', async () => {
     const { email, session } = await signUp('recent');
     await deleteAccount(await jwtOf(session), email).expect(200);
   });
@@ -69,7 +69,7 @@ describe('a recent sign-in over the API', () => {
     await supertest(service.url).get('/api/v1/auth/me').set('Authorization', `Bearer ${jwt}`).expect(200);
   });
 
-  it('does not count the handoff to an app as a sign-in when the browser only continues', async () => {
+  it('does not count a handoff as a sign-in when the browser only continues', async () => {
     const { email } = await signUp('continued');
     const browser = await browserOf(email);
     advance(ELEVEN_MINUTES);
@@ -83,7 +83,7 @@ describe('a recent sign-in over the API', () => {
     await deleteAccount(await jwtOf(body.session.token), email).expect(403);
   });
 
-  it('says nothing of the time in the answers of the identity handler', async () => {
+  it('does not show the time of the sign-in in answers of the identity handler', async () => {
     const { session } = await signUp('quiet');
     const { text } = await supertest(service.url)
       .get('/api/auth/get-session')
@@ -111,8 +111,8 @@ describe('a recent sign-in on the account page', () => {
 
   it.each([
     ['all rights', { scopes: 'full', expiry: '90' }],
-    ['no end', { scopes: 'documents:read', expiry: 'never' }],
-  ])('is replaced by the password, for a token with %s', async (what, fields) => {
+    ['no expiry', { scopes: 'documents:read', expiry: 'never' }],
+  ])('can be replaced by the password for a token with %s', async (what, fields) => {
     const browser = await browserOf((await signUp(`stale-${what.replace(' ', '-')}`)).email);
     advance(ELEVEN_MINUTES);
     const missing = await mint(browser, fields);
@@ -129,7 +129,7 @@ describe('a recent sign-in on the account page', () => {
     expect(textOf(again.text)).toContain('The new token two');
   });
 
-  it('is not needed for a token that ends and has few rights', async () => {
+  it('is not needed for a token that expires and can only read', async () => {
     const browser = await browserOf((await signUp('harmless')).email);
     advance(ELEVEN_MINUTES);
     const page = await mint(browser, { scopes: 'documents:read', expiry: '30' });
@@ -138,7 +138,7 @@ describe('a recent sign-in on the account page', () => {
 });
 
 describe('the audit log', () => {
-  it('records a change of the password with its client, in the same transaction', async () => {
+  it('records a change of the password with its client, and no failed attempt', async () => {
     const { id, session } = await signUp('audited');
     const change = (currentPassword: string): supertest.Test =>
       supertest(service.url)

@@ -43,7 +43,6 @@ async function protectedUser(): Promise<Somebody & { factor: TestFactor }> {
 const rowsOf = async (table: string): Promise<number> =>
   Number((await service.database.query(`SELECT count(*)::int AS n FROM ${table}`))[0]!.n);
 
-/** A browser at the step that asks for the code. */
 async function atCode(email: string, path = '/account') {
   const browser = new Visitor(service.url);
   const page = await browser.submit(await browser.get(path), 'Sign in', { email, ...SIGN_IN });
@@ -80,7 +79,7 @@ describe('signing in at /account with a second factor', () => {
     expect(textOf((await browser.get('/account')).text)).toContain('On. 9 backup codes are left.');
   });
 
-  it('begins anew when the sign-in took too long', async () => {
+  it('starts over when the code comes after more than ten minutes', async () => {
     const { email, factor } = await protectedUser();
     const { browser, page } = await atCode(email);
     service.clock.advance(10 * 60_000 + 1_000);
@@ -90,7 +89,7 @@ describe('signing in at /account with a second factor', () => {
     expect(formOf(late, 'Sign in')).toBeDefined();
   });
 
-  it('waits after five wrong codes', async () => {
+  it('is 429 after five wrong codes', async () => {
     const { email, factor } = await protectedUser();
     const { browser, page } = await atCode(email);
     for (let tries = 0; tries < 5; tries++) await browser.submit(page, 'Enter the code', { code: '000000' });
@@ -103,7 +102,7 @@ describe('signing in at /account with a second factor', () => {
 });
 
 describe.each(HANDOFFS)('the %s handoff with a second factor', (kind, path) => {
-  it('mints a token only after the code, for the same target', async () => {
+  it('issues a token only after the code, for the same target', async () => {
     const { email, factor } = await protectedUser();
     const counts = async () => [
       await rowsOf('auth_sessions'),
@@ -128,7 +127,7 @@ describe.each(HANDOFFS)('the %s handoff with a second factor', (kind, path) => {
       .expect(200);
   });
 
-  it('signs in another account in a browser that stays signed in until the code', async () => {
+  it('switches a browser to another account only after the code', async () => {
     const first = await signUp();
     const { email, factor } = await protectedUser();
     const browser = new Visitor(service.url);
@@ -192,7 +191,7 @@ describe('the second factor on the account page', () => {
     );
   });
 
-  it('makes new backup codes', async () => {
+  it('can be given new backup codes', async () => {
     const { browser, session } = await signedIn();
     const { backupCodes } = await turnOnFactor(service, session);
     const page = await browser.submit(await browser.get('/account'), 'New backup codes');
@@ -201,7 +200,7 @@ describe('the second factor on the account page', () => {
     expect(codes.filter((code) => backupCodes.includes(code!))).toEqual([]);
   });
 
-  it('shows nothing for an address that is not a key', async () => {
+  it('cannot be set up with a uri that is not a key', async () => {
     const { browser } = await signedIn();
     const page = await browser.submit(await browser.get('/account'), 'Set up the second factor');
     for (const uri of ['', 'https://example.org', 'otpauth://totp/a b'])

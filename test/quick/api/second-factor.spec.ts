@@ -51,7 +51,7 @@ interface Protected extends Somebody {
 const codeOf = (totp: TOTP, afterMs = 0): string =>
   totp.generate({ timestamp: service.clock.now().getTime() + afterMs });
 
-/** Somebody with a second factor; the code that turned it on is used up, so the clock moves to the next step. */
+/** A user with a second factor. The code that turned it on is used, so the clock moves to the next step. */
 async function protectedUser(): Promise<Protected> {
   const somebody = await signUp();
   const { body } = await bySession(somebody.session, 'two-factor/enable').expect(200);
@@ -63,7 +63,6 @@ async function protectedUser(): Promise<Protected> {
   return { ...somebody, totp, backupCodes: answer.body.backupCodes };
 }
 
-/** The cookie of a sign-in that waits for the second factor. */
 async function pendingSignIn({ email }: Somebody, at = service): Promise<string> {
   const answer = await post('sign-in/email', { email, password: PASSWORD }, at).expect(200);
   expect(answer.body).toEqual({ twoFactorRedirect: true, twoFactorMethods: ['totp'] });
@@ -146,7 +145,7 @@ describe('setting up the second factor', () => {
 });
 
 describe('a sign-in with a second factor', () => {
-  it('is completed without an Origin by a program, whose cookie jar has an earlier session too', async () => {
+  it('can be completed without an Origin by a program that also has cookies of another session', async () => {
     const user = await protectedUser();
     const earlier = await post('sign-up/email', {
       email: `${randomUUID()}@example.org`,
@@ -202,7 +201,7 @@ describe('a sign-in with a second factor', () => {
   });
 
   it.each(['verify-totp', 'verify-backup-code'])(
-    '%s: of fifty at once with one code, one works',
+    '%s accepts a code once when it is entered fifty times at once',
     async (kind) => {
       const user = await protectedUser();
       const code = kind === 'verify-totp' ? codeOf(user.totp) : user.backupCodes[0]!;
@@ -216,14 +215,14 @@ describe('a sign-in with a second factor', () => {
     },
   );
 
-  it('is completed once, also with another valid code', async () => {
+  it('is completed only once, even with another valid code', async () => {
     const user = await protectedUser();
     const cookie = await pendingSignIn(user);
     await enter(cookie, codeOf(user.totp)).expect(200);
     await enter(cookie, codeOf(user.totp, STEP_MS)).expect(401);
   });
 
-  it('waits ten minutes', async () => {
+  it('waits ten minutes for the code', async () => {
     const user = await protectedUser();
     const cookie = await pendingSignIn(user);
     service.clock.advance(10 * 60_000 + 1_000);
@@ -246,7 +245,7 @@ describe('a sign-in with a second factor', () => {
     const refused = await enter(cookie, codeOf(user.totp), other).expect(429);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     await enter(cookie, user.backupCodes[0]!, service, 'verify-backup-code').expect(429);
-    // The session that the owner has is not affected.
+    // An existing session is not affected.
     await bySession(user.session, 'two-factor/verify-totp', { code: codeOf(user.totp) }).expect(200);
     service.clock.advance(QUARTER_MS + STEP_MS);
     await enter(await pendingSignIn(user), codeOf(user.totp)).expect(200);
@@ -261,7 +260,7 @@ describe('a sign-in with a second factor', () => {
     await enter(await pendingSignIn(user), codeOf(user.totp)).expect(200);
   });
 
-  it('does not take the cookie of something else', async () => {
+  it('does not accept the cookie of a session in place of its own', async () => {
     const user = await protectedUser();
     const answer = await enter(await pendingSignIn(user), codeOf(user.totp)).expect(200);
     const [session = ''] = (answer.get('Set-Cookie') ?? []).filter((one) => one.includes('session_token='));
@@ -269,7 +268,7 @@ describe('a sign-in with a second factor', () => {
     await enter(`better-auth.two_factor=${value}`, codeOf(user.totp, STEP_MS)).expect(401, /INVALID_TWO/);
   });
 
-  it('answers a code that cannot be checked as a wrong one: AUTH_SECRET has changed', async () => {
+  it('refuses the code when the stored secret is unreadable, as after a change of AUTH_SECRET', async () => {
     const user = await protectedUser();
     await service.database.query("UPDATE auth_two_factors SET secret = 'unreadable' WHERE user_id = $1", [
       user.id,
@@ -298,7 +297,7 @@ describe('a sign-in with a second factor', () => {
     expect(answer.body).toHaveProperty('twoFactorRedirect', true); // the factor stays
   });
 
-  it('does not wait for a code when the password is changed at that moment', async () => {
+  it('does not wait for a code when the password is changed meanwhile', async () => {
     const user = await protectedUser();
     const identifier = `2fa-${randomUUID()}`;
     await service.database.query(
@@ -324,7 +323,7 @@ describe('a sign-in with a second factor', () => {
     expect(rows).toHaveLength(0);
   });
 
-  it('leaves sessions and known networks alone until the code', async () => {
+  it('adds its network to the known ones only after the code', async () => {
     const user = await protectedUser();
     await service.database.query('DELETE FROM known_networks WHERE user_id = $1', [user.id]);
     const networks = (): Promise<unknown[]> =>
@@ -337,7 +336,7 @@ describe('a sign-in with a second factor', () => {
 });
 
 describe('a session with a second factor', () => {
-  it('is recent after a code, which is used up', async () => {
+  it('counts as recent after a code, which cannot be used again', async () => {
     const user = await protectedUser();
     service.clock.advance(10 * 60_000 + 1);
     await bySession(user.session, 'two-factor/disable').expect(403);
@@ -347,7 +346,7 @@ describe('a session with a second factor', () => {
     await bySession(user.session, 'two-factor/disable').expect(200);
   });
 
-  it('gets new backup codes, which replace the old ones', async () => {
+  it('can get new backup codes, which replace the old ones', async () => {
     const user = await protectedUser();
     const { body } = await bySession(user.session, 'two-factor/generate-backup-codes').expect(200);
     await enter(await pendingSignIn(user), user.backupCodes[0]!, service, 'verify-backup-code').expect(401);
@@ -355,7 +354,7 @@ describe('a session with a second factor', () => {
     expect(await auditOf(user)).toEqual(['factor.added', 'factor.codes-renewed']);
   });
 
-  it('turns the factor off; then the password is enough', async () => {
+  it('can turn the factor off; then the password is enough', async () => {
     const user = await protectedUser();
     await bySession(user.session, 'two-factor/disable').expect(200, { status: true });
     await bySession(user.session, 'two-factor/disable').expect(400, /TWO_FACTOR_NOT_ENABLED/);
@@ -365,7 +364,7 @@ describe('a session with a second factor', () => {
   });
 });
 
-it('computes the codes of RFC 6238 with another implementation', () => {
+it('the TOTP implementation of these tests computes the codes of RFC 6238', () => {
   const totp = new TOTP({ secret: Secret.fromUTF8('12345678901234567890'), digits: 8 });
   expect(totp.generate({ timestamp: 59_000 })).toBe('94287082');
 });

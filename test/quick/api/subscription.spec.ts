@@ -45,11 +45,10 @@ interface Row {
   currentPeriodEnd?: Date;
   pastDueSince?: Date;
   cancelAtPeriodEnd?: boolean;
-  /** The payment provider's subscription; none was granted by hand. */
+  /** The payment provider's subscription; undefined for a plan that was granted by hand. */
   subscriptionId?: string;
 }
 
-/** Writes the user's row directly, bypassing the service. */
 async function subscribe(user: TestUser, row: Row, database = service.database): Promise<void> {
   await database.query('DELETE FROM subscriptions WHERE user_id = $1', [user.id]);
   await database.query(
@@ -67,7 +66,7 @@ async function info(user: TestUser): Promise<unknown> {
   return (await user.get('/api/v1/subscription').expect(200)).body;
 }
 
-/** Whether the user may use what needs a subscription, asked of a route that changes nothing. */
+/** Whether the user passes the check for a subscription, found by a request that changes nothing. */
 async function isActive(user: TestUser): Promise<boolean> {
   const { status } = await user.post('/api/v1/workspaces').send({ name: '' });
   expect([400, 402]).toContain(status);
@@ -79,7 +78,7 @@ describe('GET /api/v1/subscription', () => {
     expect(await info(await service.newcomer('free-info'))).toEqual(FREE);
   });
 
-  it('answers every field of a paid subscription', async () => {
+  it('returns every field of a paid subscription', async () => {
     const alice = await service.newcomer('paid-info');
     const trial = { trialStart: later(-60 * DAY_MS), trialEnd: later(-30 * DAY_MS) };
     const currentPeriodEnd = later(9 * DAY_MS);
@@ -124,14 +123,14 @@ describe('POST /api/v1/subscription/trial', () => {
     expect(await info(alice)).toEqual(TRIAL);
   });
 
-  it('answers the same again while the trial runs: it is not prolonged', async () => {
+  it('returns the running trial when repeated, without prolonging it', async () => {
     const alice = await service.newcomer('trial-again');
     await alice.post('/api/v1/subscription/trial').expect(200);
     const still = await at(later(30 * DAY_MS - 1), alice);
     expect((await still.post('/api/v1/subscription/trial').expect(200)).body).toEqual(TRIAL);
   });
 
-  it('is 409 once it has ended: one for each user', async () => {
+  it('is 409 once the trial has ended: each user has one', async () => {
     const alice = await service.newcomer('trial-over');
     await alice.post('/api/v1/subscription/trial').expect(200);
     const over = await at(later(30 * DAY_MS), alice);
@@ -215,7 +214,7 @@ describe('402', () => {
 
       const during = workspace.as(await at(later(30 * DAY_MS - 1), alice));
       const { cursor } = await during.status();
-      expect(cursor).toBe(1); // what was refused has changed nothing
+      expect(cursor).toBe(1); // the refused requests have changed nothing
       expect((await request(during)).status).toBeLessThan(300);
     },
   );
@@ -268,7 +267,7 @@ describe('a status', () => {
     ['active', { status: 'active', currentPeriodEnd: later(DAY_MS) }, true],
     ['active without a period', { status: 'active' }, true],
     [
-      'active whose period ended unnoticed',
+      'active with a period that has ended',
       { status: 'active', currentPeriodEnd: later(-DAY_MS), subscriptionId: 'sub_1' },
       true,
     ],
@@ -340,12 +339,12 @@ describe('a status', () => {
 });
 
 describe('the grace of past_due', () => {
-  it('lasts seven times 24 hours, also where the database changes to summer time in between', async () => {
+  it('lasts seven times 24 hours, also when the database changes to summer time meanwhile', async () => {
     const database = await createDatabase();
     await database.query(`ALTER DATABASE ${database.name} SET timezone = 'Europe/Berlin'`);
     const berlin = await startService({ env: { DATABASE_URL: database.url } });
     try {
-      const since = new Date('2026-03-28T12:00:00.000Z'); // the night after, clocks go forward
+      const since = new Date('2026-03-28T12:00:00.000Z'); // clocks go forward in the following night
       berlin.clock.stopAt(new Date(since.getTime() + 7 * DAY_MS - SECOND_MS));
       const alice = await berlin.newcomer('alice');
       await subscribe(alice, { status: 'past_due', pastDueSince: since }, database);
@@ -358,7 +357,7 @@ describe('the grace of past_due', () => {
     }
   });
 
-  it('lasts as long as BILLING_GRACE_DAYS says, and not at all with 0', async () => {
+  it('does not exist with BILLING_GRACE_DAYS=0', async () => {
     const strict = await startService({ beside: service, env: { BILLING_GRACE_DAYS: '0' } });
     try {
       const alice = await strict.newcomer('no-grace');

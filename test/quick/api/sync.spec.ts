@@ -15,7 +15,6 @@ import { expectReplayLaw } from '../../kit/oracles.js';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const MIB = 1024 * 1024;
-/** Beside the JSON number that JavaScript has for it, for bodies that must be written out by hand. */
 const MAX_CURSOR = 2 ** 31;
 
 let service: TestService;
@@ -36,7 +35,7 @@ async function workspaceWith(...encryptedPaths: string[]): Promise<TestWorkspace
   return notes;
 }
 
-/** Live files by the thousand, written past the service but as it would have written them. */
+/** Inserts live files into the database as the service would have written them. */
 async function fill(notes: TestWorkspace, count: number): Promise<string[]> {
   const rows = await service.database.query<{ path: string }>(
     `WITH added AS (
@@ -108,7 +107,7 @@ describe('GET sync/status', () => {
     expect(await notes.status()).toEqual({ cursor: 5, fileCount: 2 });
   });
 
-  it('counts each workspace for itself', async () => {
+  it('counts each workspace separately', async () => {
     const notes = await workspaceWith('YQ', 'Yg');
     const other = await notes.user.workspace('other');
     await other.put('YQ', 'a').expect(201);
@@ -118,7 +117,7 @@ describe('GET sync/status', () => {
 });
 
 describe('GET sync/snapshot', () => {
-  it('answers live files in the order of their ids, in camelCase', async () => {
+  it('returns live files ordered by id, in camelCase', async () => {
     const notes = await workspaceWith('Yw', 'YQ', 'Yg');
     await notes.delete('YQ').expect(200);
     const { body } = await notes.snapshot().expect(200);
@@ -144,7 +143,7 @@ describe('GET sync/snapshot', () => {
     expect(body).toEqual({ files: [], cursor: 0, nextPageCursor: null, hasMore: false });
   });
 
-  it('walks pages whose last id leads to the next, and ends with null', async () => {
+  it('returns pages whose cursor is their last id, and null at the end', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw', 'ZA');
     const first = (await notes.snapshot({ limit: 2 }).expect(200)).body;
     expect(first).toMatchObject({ hasMore: true, nextPageCursor: first.files[1].id, cursor: 4 });
@@ -169,7 +168,7 @@ describe('GET sync/snapshot', () => {
       ['NaN', 'limit=NaN', 100],
       ['Infinity', 'limit=Infinity', 100],
       ['-Infinity', 'limit=-Infinity', 100],
-      ['beyond all numbers', 'limit=1e999', 100],
+      ['beyond the largest number', 'limit=1e999', 100],
       ['given twice', 'limit=5&limit=6', 100],
       ['NUL', 'limit=%00', 100],
       ['1', 'limit=1', 1],
@@ -188,7 +187,7 @@ describe('GET sync/snapshot', () => {
       expect(body).toMatchObject({ hasMore: true, nextPageCursor: body.files[expected - 1].id });
     });
 
-    it('ends the walk when it is exactly the number of files left', async () => {
+    it('ends the pages when it is exactly the number of files left', async () => {
       const { body } = await notes.snapshot({ limit: 1000 }).expect(200);
       const rest = (await notes.snapshot({ limit: 2, pageCursor: body.nextPageCursor }).expect(200)).body;
       expect(rest.files).toHaveLength(2);
@@ -209,7 +208,7 @@ describe('GET sync/snapshot', () => {
     await expectRefused(notes, notes.user.get(`${notes.path}/sync/snapshot?pageCursor=${pageCursor}`));
   });
 
-  it('accepts any uuid as a position, including one of another workspace or of nothing', async () => {
+  it('accepts any UUID as a position, even one of another workspace or of no file', async () => {
     const notes = await workspaceWith('YQ', 'Yg');
     const foreign = await workspaceWith('Yw');
     const { files } = (await foreign.snapshot().expect(200)).body;
@@ -222,7 +221,7 @@ describe('GET sync/snapshot', () => {
     expect(await paths('')).toEqual(['YQ', 'Yg']);
   });
 
-  it('misses nothing that happens during the walk when a pull from the first cursor follows', async () => {
+  it('misses no change between its pages when a pull from the first cursor follows', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw', 'ZA', 'ZQ', 'Zg');
     const state = new Map<string, string>();
     let firstCursor: number | undefined;
@@ -252,7 +251,7 @@ describe('GET sync/snapshot', () => {
     expect(state).toEqual(new Map(live));
   });
 
-  it('reads its cursor no later than its files', async () => {
+  it('has a cursor from which a pull finds the next change', async () => {
     const notes = await workspaceWith('YQ');
     const { body } = await notes.snapshot().expect(200);
     await notes.put('Yg', 'b').expect(201);
@@ -262,11 +261,11 @@ describe('GET sync/snapshot', () => {
 });
 
 describe('POST sync/push', () => {
-  it('deletes, logs one row each in the order asked, and answers accepted paths and the new head', async () => {
+  it('deletes and logs each path in the requested order, and returns them with the head', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw');
     await notes.put('Yw', 'second version').expect(200);
     const { body } = await notes.push(4, ['Yw', 'YQ'], 'phone').expect(200);
-    expect(body).toEqual({ cursor: 6, accepted: ['Yw', 'YQ'], conflicts: [] }); // whatever the phone did not see is at or below 4
+    expect(body).toEqual({ cursor: 6, accepted: ['Yw', 'YQ'], conflicts: [] });
     const row = (encryptedPath: string, content: string, version: number): object => ({
       encryptedPath,
       action: 'delete',
@@ -281,7 +280,7 @@ describe('POST sync/push', () => {
     await expectReplayLaw(notes);
   });
 
-  it('keeps deleted contents: every upsert in the log is still stored', async () => {
+  it('keeps the contents of deleted files', async () => {
     const notes = await workspaceWith('YQ');
     const before = await footprint(service, notes.id);
     await notes.push(1, ['YQ']).expect(200);
@@ -296,14 +295,14 @@ describe('POST sync/push', () => {
     expect(await notes.status()).toEqual({ cursor: 2, fileCount: 0 });
   });
 
-  it('counts a doubled path once', async () => {
+  it('counts a duplicate path once', async () => {
     const notes = await workspaceWith('YQ', 'Yg');
     const { body } = await notes.push(2, ['YQ', 'bm8', 'YQ', 'bm8', 'Yg', 'YQ']).expect(200);
     expect(body).toEqual({ cursor: 4, accepted: ['YQ', 'bm8', 'Yg'], conflicts: [] });
     expect(await notes.log()).toHaveLength(4);
   });
 
-  it('accepts hash and size, null, or neither, and trusts none of them', async () => {
+  it('accepts hash and size, null or neither, and ignores their values', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw', 'ZA');
     const changes = [
       deletion('YQ'),
@@ -364,7 +363,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it('reports another device also where the own one wrote after it', async () => {
+    it('reports a change by another device even if the device itself wrote after it', async () => {
       const notes = await workspaceWith('YQ');
       await notes.put('YQ', 'by phone', 'phone').expect(200);
       await notes.put('YQ', 'own edit').expect(200);
@@ -384,7 +383,7 @@ describe('POST sync/push', () => {
       expect((await notes.push(0, ['YQ']).expect(200)).body.conflicts).toHaveLength(1);
     });
 
-    it('does not report a deletion by another device: the path is as asked', async () => {
+    it('does not report a deletion by another device, since the path is deleted already', async () => {
       const notes = await workspaceWith('YQ');
       await notes.put('YQ', 'by phone', 'phone').expect(200);
       await notes.delete('YQ', 'phone').expect(200);
@@ -395,7 +394,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it('names each path once, in the order asked', async () => {
+    it('lists each path once, in the requested order', async () => {
       const notes = await workspace();
       for (const encryptedPath of ['YQ', 'Yg', 'Yw'])
         await notes.put(encryptedPath, 'x', 'phone').expect(201);
@@ -421,7 +420,7 @@ describe('POST sync/push', () => {
       ['with the hash that was deleted', sha256('YQ')],
       ['with that hash in capitals', sha256('YQ').toUpperCase()],
       ['without a hash', null],
-    ])('does not delete again what another device has revived since, %s', async (_, contentHash) => {
+    ])('does not delete a path that another device has revived since, %s', async (_, contentHash) => {
       const notes = await workspaceWith('YQ');
       const changes = [deletion('YQ', { contentHash })];
       await push(notes, { baseCursor: 1, changes }).expect(200);
@@ -432,7 +431,7 @@ describe('POST sync/push', () => {
     });
 
     it.each([[['laptop']], [['phone', 'laptop']]])(
-      'does not delete what the device itself has uploaded since (uploads by %j)',
+      'does not delete a file that the device itself has uploaded since (uploads by %j)',
       async (devices) => {
         const notes = await workspaceWith('YQ');
         const changes = [deletion('YQ', { contentHash: sha256('YQ') })];
@@ -456,7 +455,7 @@ describe('POST sync/push', () => {
       expect(body).toMatchObject({ accepted: [], conflicts: [{ encryptedPath: 'YQ', serverVersion: 2 }] });
     });
 
-    it('is a new deletion from above the old one: it deletes, or meets a conflict', async () => {
+    it('is a new deletion when its baseCursor is after the old one', async () => {
       const notes = await workspaceWith('YQ');
       await notes.push(1, ['YQ']).expect(200);
       await notes.put('YQ', 'revived', 'phone').expect(200);
@@ -468,7 +467,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it('is not confused with an own upload of that hash: the deletion is applied', async () => {
+    it('is not assumed for an upload of that hash by the device, which is deleted', async () => {
       const notes = await workspaceWith('YQ');
       await notes.put('YQ', 'own').expect(200);
       const changes = [deletion('YQ', { contentHash: sha256('own') })];
@@ -477,7 +476,7 @@ describe('POST sync/push', () => {
       await notes.get('YQ').expect(404);
     });
 
-    it('is not confused with a deletion by the same device after it revived the path', async () => {
+    it('is not assumed without a hash after the device itself has revived the path', async () => {
       const notes = await workspaceWith('YQ');
       await notes.push(1, ['YQ']).expect(200);
       await notes.put('YQ', 'back').expect(200);
@@ -488,7 +487,7 @@ describe('POST sync/push', () => {
       });
     });
 
-    it('is not confused with the deletion of another device', async () => {
+    it('is not assumed after a deletion by another device', async () => {
       const notes = await workspaceWith('YQ');
       await notes.push(1, ['YQ'], 'phone').expect(200);
       await notes.put('YQ', 'revived', 'tablet').expect(200);
@@ -496,7 +495,7 @@ describe('POST sync/push', () => {
     });
   });
 
-  describe('accepts delete rows only', () => {
+  describe('rows other than deletions', () => {
     const REFUSAL = 'push accepts delete rows only; content must be uploaded through the file PUT';
     const upsert = { encryptedPath: 'Yg', action: 'upsert' };
 
@@ -508,15 +507,15 @@ describe('POST sync/push', () => {
       ['a bad hash and size', { changes: [{ ...upsert, contentHash: 7, encryptedSize: -1 }] }],
       ['a bad row before it', { changes: [deletion('a/b'), upsert] }],
       ['a row without an action before it', { changes: [{ encryptedPath: 'YQ' }, upsert] }],
-      ['rows that are none', { changes: [null, 7, [], upsert] }],
+      ['rows that are no objects', { changes: [null, 7, [], upsert] }],
       ['1,001 rows', { changes: Array.from({ length: 1001 }, () => upsert) }],
-    ])('and says so whatever else is wrong: %s', async (_, body) => {
+    ])('are refused with the same error whatever else is wrong: %s', async (_, body) => {
       const notes = await workspaceWith('YQ');
       expect(await expectRefused(notes, push(notes, body))).toBe(REFUSAL);
     });
 
     it.each(['upsert', 'create', 'DELETE', 'delete ', '', 'restore'])(
-      'action "%s" refuses the whole push',
+      'make the whole push 400: action "%s"',
       async (action) => {
         const notes = await workspaceWith('YQ', 'Yg');
         const changes = [
@@ -530,7 +529,7 @@ describe('POST sync/push', () => {
     );
 
     it.each([[undefined], [null], [1], [['delete']], [{}]])(
-      'an action that is not a string refuses it too: %j',
+      'make the whole push 400: action %j',
       async (action) => {
         const notes = await workspaceWith('YQ');
         await expectRefused(
@@ -542,8 +541,8 @@ describe('POST sync/push', () => {
     );
   });
 
-  describe('takes 1 to 1,000 rows', () => {
-    it('deletes a thousand files in one go, in the order asked', async () => {
+  describe('a push of 1 to 1,000 rows', () => {
+    it('deletes a thousand files at once, in the requested order', async () => {
       const notes = await workspace();
       const paths = (await fill(notes, 1000)).sort();
       const { body } = await notes.push(1000, paths).expect(200);
@@ -573,7 +572,7 @@ describe('POST sync/push', () => {
       expect((await postText(notes, 'push', body.padEnd(8 * MIB))).status).toBe(200);
     });
 
-    it('refuses none and 1,001', async () => {
+    it('is 400 with none and with 1,001', async () => {
       const notes = await workspaceWith('YQ');
       await expectRefused(notes, push(notes, { changes: [] }));
       const paths = Array.from({ length: 1000 }, (_, n) => `x${n}`);
@@ -621,13 +620,13 @@ describe('POST sync/push', () => {
     ['a size that is a fraction', { changes: [deletion('YQ', { encryptedSize: 1.5 })] }],
     ['a size that is a text', { changes: [deletion('YQ', { encryptedSize: '5' })] }],
     ['a size of 1e300', { changes: [deletion('YQ', { encryptedSize: 1e300 })] }],
-  ])('refuses whole with 400: %s', async (_, body) => {
+  ])('is 400 as a whole with %s', async (_, body) => {
     const notes = await workspaceWith('YQ');
     await expectRefused(notes, push(notes, { changes: [deletion('YQ')], ...body }));
     expect(await notes.status()).toEqual({ cursor: 1, fileCount: 1 });
   });
 
-  it('is 409 with a baseCursor outside this log, and deletes nothing', async () => {
+  it('is 409 with a baseCursor outside the log, and deletes nothing', async () => {
     const notes = await workspaceWith('YQ', 'Yg', 'Yw');
     const answer = await notes.push(4, ['YQ']).expect(409);
     expect(answer.body).toEqual({ error: expect.any(String), needsBootstrap: true, compactionFloor: 0 });
@@ -642,7 +641,7 @@ describe('POST sync/push', () => {
 });
 
 describe('POST sync/pull', () => {
-  it('answers changes above the cursor, oldest first, including the own ones', async () => {
+  it('returns changes after the cursor, oldest first, including those of the device', async () => {
     const notes = await workspaceWith('YQ');
     await notes.put('Yg', 'bb', 'phone').expect(201);
     await notes.put('YQ', 'aaa').expect(200);
@@ -767,8 +766,8 @@ describe('POST sync/pull', () => {
     await expectRefused(notes, pull(notes, { cursor: 0, deviceId: undefined, ...body }));
   });
 
-  describe('a cursor outside this log', () => {
-    it('is 409 above the head: the server was put back from a backup', async () => {
+  describe('a cursor outside the log', () => {
+    it('is 409 above the head, as after a restore from a backup', async () => {
       const notes = await workspaceWith('YQ', 'Yg');
       await notes.pull(2).expect(200);
       for (const cursor of [3, MAX_CURSOR, Number.MAX_SAFE_INTEGER]) {
@@ -785,9 +784,9 @@ describe('POST sync/pull', () => {
       });
     });
 
-    it('is 409 within the gap that a restored backup leaves, for push as well, and not beside it', async () => {
+    it('is 409 within the gap that a restored backup leaves, also for push, but not outside it', async () => {
       const notes = await workspaceWith('YQ', 'Yg');
-      await set(notes, 'head_cursor', 1_000_002); // as restoring does: 3 to 1,000,002 are given to nothing
+      await set(notes, 'head_cursor', 1_000_002); // as a restore does: no change has 3 to 1,000,002
       const refused = async (cursor: number): Promise<void> => {
         for (const answer of [notes.pull(cursor), notes.push(cursor, ['YQ'])])
           expect((await answer.expect(409)).body).toMatchObject({ needsBootstrap: true, compactionFloor: 0 });
@@ -806,7 +805,7 @@ describe('POST sync/pull', () => {
       await notes.push(2, ['YQ']).expect(200);
     });
 
-    it('continues from a compaction floor without its change, at the edge of the gap as well', async () => {
+    it('is accepted at a floor whose change is deleted, even at the edge of the gap', async () => {
       const notes = await workspaceWith('YQ', 'Yg', 'Yw');
       await set(notes, 'compaction_floor', 3);
       await service.database.query('DELETE FROM changes WHERE workspace_id = $1', [notes.id]);
@@ -832,7 +831,7 @@ describe('POST sync/pull', () => {
       });
     });
 
-    it('leads back through the snapshot', async () => {
+    it('can be replaced by the cursor of a snapshot', async () => {
       const notes = await workspaceWith('YQ', 'Yg', 'Yw');
       await set(notes, 'compaction_floor', 2);
       await notes.pull(0).expect(409);
@@ -841,7 +840,7 @@ describe('POST sync/pull', () => {
       await notes.pull(body.cursor).expect(200);
     });
 
-    it('accepts a floor of 0, which hides nothing', async () => {
+    it('is accepted with a compaction floor of 0', async () => {
       const notes = await workspaceWith('YQ');
       await set(notes, 'compaction_floor', 0);
       expect((await notes.pull(0).expect(200)).body.changes).toHaveLength(1);
@@ -849,8 +848,8 @@ describe('POST sync/pull', () => {
   });
 });
 
-describe('cursors are numbers', () => {
-  it('compare 9 and 10 as numbers, page by page', async () => {
+describe('cursors', () => {
+  it('are compared as numbers across 9 and 10', async () => {
     const notes = await workspace();
     for (let n = 1; n <= 12; n++) await notes.put(`n${n}`, String(n)).expect(201);
     const seen: string[] = [];
@@ -866,7 +865,7 @@ describe('cursors are numbers', () => {
     );
   });
 
-  it.each([98, 2 ** 31 - 2, 2 ** 32 - 2, Number.MAX_SAFE_INTEGER - 4])('go on across %d', async (before) => {
+  it.each([98, 2 ** 31 - 2, 2 ** 32 - 2, Number.MAX_SAFE_INTEGER - 4])('pass %d', async (before) => {
     const notes = await workspace();
     await set(notes, 'head_cursor', before);
     await notes.put('YQ', 'a').expect(201);
@@ -888,7 +887,7 @@ describe('cursors are numbers', () => {
 });
 
 describe('compression of large pages', () => {
-  /** As it comes over the wire: other clients undo the coding and say nothing. */
+  /** The raw response, since other clients decode it silently. */
   function snapshotOf(of: TestWorkspace, accepted: string): Promise<{ coding?: string; body: Buffer }> {
     const headers = { authorization: `Bearer ${of.user.token}`, 'accept-encoding': accepted };
     return new Promise((resolve, reject) => {

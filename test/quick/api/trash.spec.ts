@@ -106,7 +106,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Rows of `files` that were looked at, whether they were wanted or not. */
+/** Rows of `files` that were read, including those that a filter removed. */
 function filesRead(node: PlanNode): number {
   const below = (node.Plans ?? []).reduce((sum, child) => sum + filesRead(child), 0);
   if (node['Relation Name'] !== 'files') return below;

@@ -44,7 +44,7 @@ async function makeDue({ id }: TestUser): Promise<void> {
 
 /** The notices that a user gets when all are due. */
 async function notices(user: TestUser): Promise<ReceivedMail[]> {
-  await allSent(); // of before
+  await allSent(); // mails of earlier tests
   smtp.received.length = 0;
   await makeDue(user);
   await allSent();
@@ -58,7 +58,6 @@ async function allSent(): Promise<void> {
 
 const subjects = (mails: readonly ReceivedMail[]): string[] => mails.map(({ headers }) => headers.subject!);
 
-/** The path of the link in a mail's header. */
 function linkOf({ headers }: ReceivedMail): string {
   const [, origin, path] = /^<(http:\/\/localhost:8787)(\S+)>$/.exec(headers['list-unsubscribe']!)!;
   expect(origin).toBe(BASE_URL);
@@ -67,7 +66,7 @@ function linkOf({ headers }: ReceivedMail): string {
 
 const tokenOf = (path: string): string => new URL(path, BASE_URL).searchParams.get('token')!;
 
-describe('a mail that is no security notice', () => {
+describe('a mail that is not a security notice', () => {
   it('has a link that turns mails of its kind off, in text, HTML and header', async () => {
     const mails = await notices(await service.user('ann'));
     expect(subjects(mails)).toEqual([TRIAL, PAYMENT]);
@@ -79,7 +78,7 @@ describe('a mail that is no security notice', () => {
     }
   });
 
-  it('is stopped by a single POST of the mail provider, whatever its body, for this kind alone', async () => {
+  it('is turned off by one POST of the mail provider, whatever its body, for its kind alone', async () => {
     const bodies: ((request: supertest.Test) => supertest.Test)[] = [
       (request) => request.type('form').send('List-Unsubscribe=One-Click'),
       (request) => request.field('List-Unsubscribe', 'One-Click'),
@@ -102,7 +101,7 @@ describe('a mail that is no security notice', () => {
     }
   });
 
-  it('is stopped by the form of the page, which alone changes nothing and names no account', async () => {
+  it('is turned off by the form of the page, not by opening it; the page names no account', async () => {
     const user = await service.user('eve-of-the-page');
     const mails = await notices(user);
     const visitor = new Visitor(other.url);
@@ -120,7 +119,7 @@ describe('a mail that is no security notice', () => {
     expect(subjects(await notices(user))).toEqual([TRIAL]);
   });
 
-  it('is not sent either if it is queued when its kind is turned off', async () => {
+  it('is not sent when its kind is turned off while it is queued', async () => {
     const user = await service.user('fay');
     await smtp.goAway();
     await makeDue(user);
@@ -134,11 +133,11 @@ describe('a mail that is no security notice', () => {
   });
 });
 
-describe('the link', () => {
+describe('the unsubscribe link', () => {
   const linkFor = (userId: string): string =>
     service.app.get(UnsubscribeLinks).linkFor({ userId, notice: 'trial-ends' }).slice(BASE_URL.length);
 
-  it('works for the account and the kind that it was made for, and for nothing else', async () => {
+  it('works for its own account and kind alone', async () => {
     const [gil, hal] = [await service.user('gil'), await service.user('hal')];
     const [notice, userId, signature] = tokenOf(linkFor(gil.id)).split('.');
     const forged = [
@@ -167,7 +166,7 @@ describe('the link', () => {
     ).toEqual([]);
   });
 
-  it('opens nothing: it is no session, and no link of another page', async () => {
+  it('gives no session, and does not work on other pages', async () => {
     const ida = await service.user('ida');
     const visitor = new Visitor(service.url);
     const token = tokenOf(linkFor(ida.id));
@@ -180,7 +179,7 @@ describe('the link', () => {
     expect((await visitor.get(`/account/invitation?token=${token}`)).status).toBe(404);
   });
 
-  it('answers for an account that is deleted as for any other', async () => {
+  it('answers the same for an account that does not exist', async () => {
     const answers = [];
     for (const id of [(await service.user('jan')).id, randomUUID()]) {
       const { status, text, headers } = await supertest(service.url).post(linkFor(id)).send();
@@ -190,7 +189,7 @@ describe('the link', () => {
     expect(answers[0]![0]).toBe(200);
   });
 
-  it('goes with the account, is in no log, and cannot be made from the database', async () => {
+  it('is in no log and no table, and leaves no row when the account is deleted', async () => {
     const kim = await service.user('kim');
     const signature = tokenOf(linkFor(kim.id)).split('.')[2]!;
     await supertest(service.url).get(linkFor(kim.id)).expect(200);
@@ -246,7 +245,7 @@ describe('the account page', () => {
     expect(subjects(await notices(user))).toEqual([TRIAL, PAYMENT]);
   });
 
-  it('shows what a link has turned off, and accepts no form of another site', async () => {
+  it('shows which kind a link has turned off, and refuses a form with a wrong token', async () => {
     const { visitor, user } = await person('max');
     const [mail] = await notices(user);
     await supertest(other.url).post(linkOf(mail!)).send().expect(200);
@@ -256,7 +255,7 @@ describe('the account page', () => {
     expect(ticked((await visitor.get('/account')).text)).toEqual(['payment-failed']);
   });
 
-  it('has no such choice where no such mail is sent', async () => {
+  it('answers 404 at /account/unsubscribe without a mail server', async () => {
     const bare = await startService();
     await supertest(bare.url).post('/account/unsubscribe?token=x').send().expect(404);
     await supertest(bare.url).get('/account/unsubscribe?token=x').expect(404);
@@ -264,7 +263,7 @@ describe('the account page', () => {
   });
 });
 
-describe('security notices and mails that somebody has asked for', () => {
+describe('security notices and mails that a user has requested', () => {
   it('cannot be turned off', async () => {
     const always = Object.keys(TEMPLATES).filter((name) => !ALL_MUTABLE.some((notice) => notice === name));
     expect(always.sort()).toEqual(

@@ -14,7 +14,7 @@ import {
 import { earlyAnswer, headOf, openSocket } from '../../kit/raw-http.js';
 
 const QUOTA = 300_000;
-const LARGE = 100_000; // goes to the store
+const LARGE = 100_000; // in the blob store
 const GIB = 1024 ** 3;
 
 let service: TestService;
@@ -59,7 +59,7 @@ const storedFiles = async (): Promise<string[]> =>
     .map(({ name }) => name)
     .sort();
 
-/** What an upload is answered of which no more comes than this. */
+/** The status of an upload that gets an answer before its body is complete. */
 async function earlyStatus(
   workspace: TestWorkspace,
   headers: Record<string, string>,
@@ -101,12 +101,12 @@ describe('GET /api/v1/usage', () => {
     expect(assets.quotaBytes).toBe(50 * GIB);
   });
 
-  it('is unlimited without a subscription unless DOCUMENT_QUOTA_FREE_BYTES says otherwise', async () => {
+  it('reports quotaBytes 0, no limit, without a subscription by default', async () => {
     const free = await service.newcomer('a-newcomer');
     expect(await usageOf(free)).toEqual({ usedBytes: 0, quotaBytes: 0, workspaces: [] });
   });
 
-  it('shows a bound token only its workspace, beside the sums that its uploads are held to', async () => {
+  it('lists only its workspace for a bound token, with the totals of the account', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     const work = await alice.workspace('work');
@@ -122,7 +122,7 @@ describe('GET /api/v1/usage', () => {
     });
   });
 
-  it('counts a restored version, which shares its bytes, and an asset, which is not a document, as nothing', async () => {
+  it('counts neither a restored version, which shares its bytes, nor an asset', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', 'one').expect(201);
@@ -160,14 +160,14 @@ describe('an upload that would cross the quota', () => {
     },
   );
 
-  it('is refused before its body is read, when its length tells', async () => {
+  it('is refused before its body is read when Content-Length exceeds the quota', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA)).expect(201);
     expect(await earlyStatus(notes, { 'Content-Length': String(LARGE) })).toBe(507);
   });
 
-  it('ends as soon as more has come than fits, when its length is not declared', async () => {
+  it('is refused as soon as too many bytes have arrived when it has no Content-Length', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA - 1_000)).expect(201);
@@ -176,7 +176,7 @@ describe('an upload that would cross the quota', () => {
     expect((await rowsOf(notes)).blobs).toBe(1);
   });
 
-  it('is refused after validation, and a repetition of the live head is not an upload', async () => {
+  it('is refused after validation; a repetition of the current content is 200', async () => {
     const alice = await someone();
     const notes = await alice.workspace('notes');
     await notes.put('YQ', filled(QUOTA)).expect(201);
@@ -214,7 +214,7 @@ describe('an upload that would cross the quota', () => {
     for (const [at, size] of [10, 95, 20, 65, 6, 5].entries()) {
       const upload = notes.put(`c${at}`, filled(size, String(at))).ok(() => true);
       answers.push(upload.then(({ status }) => status));
-      // The first waits for the log, the others for the first.
+      // The first waits for the row of the workspace, the others for the first.
       await (at === 0 ? log.waiting(1) : eventually(() => expect(queue.waiting).toBe(at)));
     }
     await log.release();

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let names = 0;
-/** A workspace of a user of its own. */
+/** A workspace of a new user. */
 async function workspace(at = service): Promise<TestWorkspace> {
   return (await at.user(`versions-${++names}`)).workspace();
 }
@@ -68,13 +68,13 @@ function expectSameBytes(body: unknown, content: Buffer): void {
   });
 }
 
-/** An answer without the parts that differ between any two. */
+/** A response without its date and request id. */
 function comparable({ status, headers, text }: supertest.Response): unknown {
   return { status, headers: { ...headers, date: '', 'x-request-id': '' }, text };
 }
 
 describe('GET versions', () => {
-  it('lists every version of the path, newest first: snake_case but for changeCursor', async () => {
+  it('lists every version of the path, newest first, in snake_case except changeCursor', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'first', 'laptop').expect(201);
     await notes.put('Yg', 'another path').expect(201);
@@ -108,7 +108,7 @@ describe('GET versions', () => {
     expect(Date.parse(newer!.created_at) - Date.parse(older!.created_at)).toBeGreaterThanOrEqual(1000);
   });
 
-  it('orders by number, whatever the clock says and however many digits', async () => {
+  it('sorts numerically by version, whatever the clock says', async () => {
     const notes = await workspace();
     for (let i = 1; i <= 12; i++) {
       service.clock.advance(i % 2 ? -60_000 : 60_000);
@@ -224,7 +224,7 @@ describe.each([
     return notes.user.request('head', `${notes.file('YQ')}/versions/${id}`).set(headers);
   }
 
-  it('answers the bytes with their type, length and tag, although the path is deleted', async () => {
+  it('returns the bytes with their type, length and ETag, even of a deleted path', async () => {
     const { body, headers } = await get().expect(200);
     expectSameBytes(body, content);
     expect(headers).toMatchObject({
@@ -237,7 +237,7 @@ describe.each([
     await notes.get('YQ').expect(404);
   });
 
-  it('accepts the id in capitals: it is the same uuid', async () => {
+  it('accepts the id in capitals', async () => {
     expectSameBytes((await notes.version('YQ', id.toUpperCase()).expect(200)).body, content);
   });
 
@@ -276,7 +276,7 @@ describe.each([
     expectSameBytes(body, content.subarray(start, end + 1));
   });
 
-  it.each([`bytes=${size}-`, 'bytes=-0'])('is 416 for a range outside of it: %s', async (range) => {
+  it.each([`bytes=${size}-`, 'bytes=-0'])('is 416 for a range outside the version: %s', async (range) => {
     const { headers, body } = await get({ Range: range }).expect(416);
     expect(headers['content-range']).toBe(`bytes */${size}`);
     expect(JSON.parse(String(body))).toEqual({ error: expect.any(String) });
@@ -292,7 +292,7 @@ describe.each([
 describe('a version id that does not belong to this path', () => {
   const FORM = randomUUID();
 
-  it('is 404 for download and restore, byte for byte alike, and writes nothing', async () => {
+  it('is the same 404 for each kind of id, and writes nothing', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'a').expect(201);
     await notes.put('Yg', 'b').expect(201);
@@ -308,7 +308,7 @@ describe('a version id that does not belong to this path', () => {
     const none = {
       'another path': await idOf(notes, 'Yg'),
       'another workspace of the same user': await idOf(other, 'YQ'),
-      'a workspace of somebody else': await idOf(stranger, 'YQ'),
+      'a workspace of another user': await idOf(stranger, 'YQ'),
       'a file, not a version': file!.id,
       unknown: randomUUID(),
       nil: '00000000-0000-0000-0000-000000000000',
@@ -376,7 +376,7 @@ describe('POST restore', () => {
   it.each([
     ['inline', Buffer.from('old content')],
     ['in the store', randomBytes(150_000)],
-  ])('mints one version and one change row, and shares the bytes: %s', async (_, content) => {
+  ])('creates one version and one change row, and shares the stored bytes: %s', async (_, content) => {
     const notes = await workspace();
     const put = await notes.put('YQ', content).expect(201);
     await notes.put('YQ', 'newer').expect(200);
@@ -401,7 +401,7 @@ describe('POST restore', () => {
       created_at: expect.stringMatching(TIME),
       changeCursor: 3,
     });
-    expect(others).toEqual(history); // what was there stays as it was
+    expect(others).toEqual(history); // earlier versions are unchanged
     expect((await notes.log()).at(-1)).toEqual({
       encryptedPath: 'YQ',
       action: 'upsert',
@@ -438,7 +438,7 @@ describe('POST restore', () => {
     expect(before).not.toMatchObject({ updated_at: restored!.created_at });
   });
 
-  it('makes a deleted path live again, with the same id', async () => {
+  it('revives a deleted path with the same id', async () => {
     const notes = await workspace();
     const put = await notes.put('YQ', 'one').expect(201);
     await notes.put('YQ', 'two').expect(200);
@@ -474,7 +474,7 @@ describe('POST restore', () => {
     await expectReplayLaw(notes);
   });
 
-  it('makes a head like any other for the next upload', async () => {
+  it('creates a head that the next upload treats like an uploaded one', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.put('YQ', 'two').expect(200);
@@ -488,7 +488,7 @@ describe('POST restore', () => {
     expect((await put.expect(200)).body.version).toBe(4);
   });
 
-  it('counts as a change of another device for a push from before it', async () => {
+  it('counts as a change of another device for a push with an earlier baseCursor', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one', 'laptop').expect(201);
     const id = await idOf(notes, 'YQ');
@@ -513,7 +513,7 @@ describe('POST restore', () => {
     ['one character', 'a'],
     ['128 characters', 'd'.repeat(128)],
     ['punctuation', `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~`],
-  ])('takes any visible ASCII for a device id: %s', async (_, device) => {
+  ])('accepts any visible ASCII as the device id: %s', async (_, device) => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await notes.restore('YQ', await idOf(notes, 'YQ'), device).expect(200);
@@ -527,7 +527,7 @@ describe('POST restore', () => {
     ['a tab', 'my\tlaptop'],
     ['bytes above ASCII', 'm\u00fcller'],
     ['DEL', 'a\u007f'],
-    ['two of them', 'a\r\nX-Device-Id: b'],
+    ['two values', 'a\r\nX-Device-Id: b'],
   ])('with a malformed X-Device-Id is 400 and writes nothing: %s', async (_, device) => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
@@ -553,7 +553,7 @@ describe('POST restore', () => {
 });
 
 describe('access', () => {
-  it('needs no subscription for any of the three', async () => {
+  it('needs no subscription for list, download and restore', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     await endSubscription(notes.user);
@@ -586,7 +586,7 @@ describe('access', () => {
     expect((await writer.restore('YQ', id).expect(200)).body.version).toBe(2);
   });
 
-  it('needs a bearer', async () => {
+  it('needs a bearer token', async () => {
     const notes = await workspace();
     await notes.put('YQ', 'one').expect(201);
     const id = await idOf(notes, 'YQ');
@@ -599,8 +599,8 @@ describe('access', () => {
   });
 });
 
-describe('restores at once', () => {
-  // Of their own: the oracles look at every workspace, and those above hold legacy rows.
+describe('concurrent restores', () => {
+  // The oracles check every workspace, and those of the other service hold legacy rows.
   let first: TestService;
   let second: TestService;
   beforeAll(async () => {
@@ -619,7 +619,7 @@ describe('restores at once', () => {
   }
 
   itDeep(
-    'mint exactly 100 versions and 100 change rows for 100 of one version on two instances',
+    'create exactly 100 versions and 100 change rows for 100 of one version on two instances',
     async () => {
       for (const content of [Buffer.from('inline'), randomBytes(100_000)]) {
         const [here, there] = await workspaces();
@@ -658,7 +658,7 @@ describe('restores at once', () => {
     },
   );
 
-  itDeep('end in a serial order beside uploads and deletions', async () => {
+  itDeep('are serialised with uploads and deletions', async () => {
     for (let round = 0; round < 5; round++) {
       const [here, there] = await workspaces();
       await here.put('YQ', 'first').expect(201);
@@ -679,7 +679,7 @@ describe('restores at once', () => {
     await scrub(first.database, first.dataDir);
   });
 
-  it('leave nothing behind when the workspace is deleted in their midst', async () => {
+  it('leave nothing behind when the workspace is deleted meanwhile', async () => {
     const [here, there] = await workspaces();
     await here.put('YQ', randomBytes(100_000)).expect(201);
     const id = await idOf(here, 'YQ');

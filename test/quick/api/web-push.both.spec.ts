@@ -39,7 +39,7 @@ const COMPILED_OUTBOUND = pathToFileURL(
 const run = promisify(execFile);
 
 const WINDOW_MS = 30_000;
-/** For so long an instance has only heard of a change. */
+/** How long an instance keeps a change only in memory. */
 const GATHER_MS = 50;
 const MINUTE_MS = 60_000;
 
@@ -47,7 +47,7 @@ let pushService: TestPushService;
 let service: TestService;
 beforeAll(async () => {
   pushService = await startPushService();
-  // Longer than a test takes: a push that it holds must not be given up.
+  // Longer than a test takes, so that no held push times out.
   service = await startService({ env: ENV, outbound: pushService.outbound({ timeoutMs: 60_000 }) });
 });
 afterAll(async () => {
@@ -81,12 +81,12 @@ async function change(workspace: TestWorkspace, device = 'laptop'): Promise<void
   expect([200, 201]).toContain(status);
 }
 
-/** As the upload of an asset announces it. */
+/** Publishes the event of an asset upload. */
 function changeAssets({ id }: TestWorkspace): void {
   service.app.get(EventBus).publish({ topic: ASSETS, key: id });
 }
 
-/** As a write by the laptop announces it, also when its user's token has expired with the time that was moved. */
+/** Publishes the event of a write by the laptop, whose token may have expired with the moved clock. */
 async function announceAndSend({ id }: TestWorkspace): Promise<void> {
   service.app.get(EventBus).publish({ topic: CHANGES, key: id }, { by: 'laptop' });
   await sendDue();
@@ -96,7 +96,7 @@ async function sendDue(at = service): Promise<void> {
   await at.app.get(WebPush).sendDue();
 }
 
-/** Twice: what one has no room for, another may have begun by itself after it had sent all that it found. */
+/** Twice, since an instance may start a push on its own after another has sent all that it found. */
 async function allSendDue(instances: readonly TestService[]): Promise<void> {
   for (let pass = 0; pass < 2; pass++) await Promise.all(instances.map(sendDue));
 }
@@ -126,7 +126,7 @@ async function subscribedDevices({ id }: TestWorkspace): Promise<string[]> {
 }
 
 describe('a push', () => {
-  it('reports which workspace has changed, encrypted for the browser, and nothing more', async () => {
+  it('contains only which workspace has changed, encrypted for the browser', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     await changeAndSend(workspace);
@@ -170,7 +170,7 @@ describe('a push', () => {
     expect(tablet.received[0]!.headers.topic).not.toBe(topics[0]); // no two subscriptions can be linked by it
   });
 
-  it('is sent by itself, soon after the change', async () => {
+  it('is sent automatically soon after the change', async () => {
     const workspace = await newWorkspace();
     const phone = pushService.browser();
     const arrived = new Promise<void>((resolve) => {
@@ -219,7 +219,7 @@ describe('the recipients of a push', () => {
   it.each([
     ['a deletion', (workspace: TestWorkspace) => workspace.delete('YQ')],
     ['a push of deletions', (workspace: TestWorkspace) => workspace.push(1, ['YQ'])],
-  ])('hears of %s too', async (_, write) => {
+  ])('include the other devices for %s', async (_, write) => {
     const workspace = await newWorkspace();
     await change(workspace);
     await sendDue();
@@ -259,7 +259,7 @@ describe('the recipients of a push', () => {
     expect(typesOf(phone)).toEqual(['changes']);
   });
 
-  it('exclude a device that is found to be live, and include it without delay once it is not', async () => {
+  it('exclude a device while it is live, and include it without delay once it is not', async () => {
     const workspace = await newWorkspace();
     const [phone, tablet] = [await subscribe(workspace, 'phone'), await subscribe(workspace, 'tablet')];
     const live = new Set(['phone']);
@@ -301,7 +301,7 @@ describe('the recipients of a push', () => {
       workspace.id,
       service.clock.now(),
     ]);
-    await announceAndSend(workspace); // a change just before the deletion would be announced while nobody waits for it
+    await announceAndSend(workspace); // an upload before the deletion could be sent before it
     expect(all.map(({ requests }) => requests)).toEqual([0, 0, 0]);
     await service.app.get(WorkspacePurge).resume();
     await service.app.get(WorkspacePurge).idle();
@@ -331,7 +331,7 @@ describe('one push in 30 seconds', () => {
     expect(phone.received).toHaveLength(2);
   });
 
-  it('starts anew with the trailing one', async () => {
+  it('begins a new window with the trailing push', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     service.clock.stopAt(service.clock.now());
@@ -367,7 +367,7 @@ describe('one push in 30 seconds', () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     changeAssets(workspace);
-    await announceAndSend(workspace); // in the same moment: whichever leaves alone is the first
+    await announceAndSend(workspace); // at the same moment: the first one alone would be sent at once
     expect(typesOf(phone)).toEqual(['changes']);
     service.clock.advance(WINDOW_MS);
     await sendDue();
@@ -392,7 +392,7 @@ describe('one push in 30 seconds', () => {
 });
 
 describe('several instances', () => {
-  it('send each push once, however many look at the same time', async () => {
+  it('send each push once, even when several look at the same time', async () => {
     const other = await startService({ env: ENV, beside: service, outbound: pushService.outbound() });
     service.clock.stopAt(service.clock.now()); // on a slow machine a round takes longer than the window
     try {
@@ -410,7 +410,7 @@ describe('several instances', () => {
         service.clock.advance(WINDOW_MS);
         await allSendDue([service, other]);
         service.clock.advance(WINDOW_MS);
-        for (const browser of browsers) browser.received.splice(round); // one more where the second change came late
+        for (const browser of browsers) browser.received.splice(round); // a late second change adds one
       }
     } finally {
       service.clock.resume();
@@ -470,7 +470,7 @@ describe('several instances', () => {
     await base.close();
   });
 
-  itDeep('take over changes that one had only heard of', async () => {
+  itDeep('take over changes that another had only in memory', async () => {
     const base = await startService();
     const other = await startService({ env: ENV, beside: base, outbound: pushService.outbound() });
     const workspace = await newWorkspace(base);
@@ -492,8 +492,8 @@ describe('several instances', () => {
   });
 });
 
-describe('the answer of the push service', () => {
-  it.each([404, 410])('%d removes the subscription', async (status) => {
+describe('a response of the push service', () => {
+  it.each([404, 410])('with %d removes the subscription', async (status) => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     await subscribe(workspace, 'tablet');
@@ -502,7 +502,7 @@ describe('the answer of the push service', () => {
     expect(await subscribedDevices(workspace)).toEqual(['tablet']);
   });
 
-  it('keeps with 410 a subscription that was renewed meanwhile', async () => {
+  it('with 410 keeps a subscription that was renewed meanwhile', async () => {
     const workspace = await newWorkspace();
     const [before, after] = [await subscribe(workspace, 'phone'), pushService.browser()];
     before.respond = async (response: ServerResponse) => {
@@ -516,7 +516,7 @@ describe('the answer of the push service', () => {
     expect(typesOf(after)).toEqual(['changes']);
   });
 
-  it('ends the push with 101 like any other answer, and delays nobody', async () => {
+  it('with 101 fails the push and delays no other push', async () => {
     const workspace = await newWorkspace();
     const evil = await subscribe(workspace, 'evil');
     evil.respond = (response: ServerResponse) => {
@@ -528,7 +528,7 @@ describe('the answer of the push service', () => {
     expect(service.logged()).toContain('"deviceId":"evil","reason":"status 101"');
   });
 
-  it.each([500, 503, 429])('leads to another try after a minute: %d', async (status) => {
+  it.each([500, 503, 429])('with %d causes a retry after a minute', async (status) => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     service.clock.stopAt(service.clock.now());
@@ -545,7 +545,7 @@ describe('the answer of the push service', () => {
     expect(phone.requests).toBe(2);
   });
 
-  it('delays the next try by Retry-After for 429', async () => {
+  it('with 429 delays the retry by Retry-After', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     service.clock.stopAt(service.clock.now());
@@ -559,7 +559,7 @@ describe('the answer of the push service', () => {
     expect(phone.requests).toBe(2);
   });
 
-  it('leads to six tries with growing waits, and the next change starts anew', async () => {
+  it('with 500 causes six attempts, and the next change starts anew', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
     phone.respond = answering(500);
@@ -573,25 +573,22 @@ describe('the answer of the push service', () => {
     await announceAndSend(workspace);
     service.clock.advance(WINDOW_MS);
     await announceAndSend(workspace);
-    expect(phone.requests).toBe(8); // with the success the waits are over
+    expect(phone.requests).toBe(8); // the success has ended the backoff
     expect(await subscribedDevices(workspace)).toEqual(['phone']);
   });
 
-  it.each([400, 401, 403, 413, 302])(
-    'drops the push; the next change may try again after a minute: %d',
-    async (status) => {
-      const workspace = await newWorkspace();
-      const [phone, target] = [await subscribe(workspace, 'phone'), pushService.browser()];
-      phone.respond = answering(status, { location: target.endpoint });
-      await announceAndSend(workspace);
-      service.clock.advance(60 * MINUTE_MS);
-      await sendDue();
-      expect(phone.requests).toBe(1);
-      await announceAndSend(workspace);
-      expect(phone.requests).toBe(2);
-      expect(target.requests).toBe(0); // redirects are not followed
-    },
-  );
+  it.each([400, 401, 403, 413, 302])('with %d drops the push until the next change', async (status) => {
+    const workspace = await newWorkspace();
+    const [phone, target] = [await subscribe(workspace, 'phone'), pushService.browser()];
+    phone.respond = answering(status, { location: target.endpoint });
+    await announceAndSend(workspace);
+    service.clock.advance(60 * MINUTE_MS);
+    await sendDue();
+    expect(phone.requests).toBe(1);
+    await announceAndSend(workspace);
+    expect(phone.requests).toBe(2);
+    expect(target.requests).toBe(0); // redirects are not followed
+  });
 
   it('is read only to the end of its head: an endless body is cut off', async () => {
     const workspace = await newWorkspace();
@@ -615,7 +612,7 @@ describe('the answer of the push service', () => {
   });
 });
 
-describeDeep('a push service that is away', () => {
+describeDeep('an unreachable push service', () => {
   let hasty: TestService;
   beforeAll(async () => {
     hasty = await startService({ env: ENV, outbound: pushService.outbound({ timeoutMs: 5_000 }) });
@@ -652,7 +649,7 @@ describeDeep('a push service that is away', () => {
   });
 });
 
-describe('many pushes at once', () => {
+describe('concurrent pushes', () => {
   let held: ServerResponse[];
   let browsers: Browser[];
   beforeEach(() => {
@@ -662,7 +659,7 @@ describe('many pushes at once', () => {
 
   const arrived = (): number => browsers.reduce((sum, { requests }) => sum + requests, 0);
 
-  /** Each is held until it is answered by the test. */
+  /** Holds each push until the test answers it. */
   async function subscribeHolding(workspace: TestWorkspace, devices: number): Promise<void> {
     for (let i = 0; i < devices; i++) {
       const browser = await subscribe(workspace, `device-${i}`);
@@ -685,7 +682,7 @@ describe('many pushes at once', () => {
     expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
   });
 
-  itDeep('are sent four at a time for one owner, in all workspaces, and delay nobody else', async () => {
+  itDeep('are sent four at a time per owner over all workspaces, and delay no other owner', async () => {
     const workspace = await newWorkspace();
     const other = await workspace.user.workspace();
     for (const one of [workspace, other]) await subscribeHolding(one, 20);
@@ -706,7 +703,7 @@ describe('many pushes at once', () => {
     expect(browsers.map(typesOf)).toEqual(browsers.map(() => ['changes']));
   });
 
-  it('are not all sent while those without room are being claimed', async () => {
+  it('are not finished while those without room are being claimed', async () => {
     const workspace = await newWorkspace();
     await subscribeHolding(workspace, 5);
     await change(workspace);
@@ -724,7 +721,7 @@ describe('many pushes at once', () => {
   });
 });
 
-describe('a database that cannot take it', () => {
+describe('a failing database', () => {
   it('fails no write, and the push is sent once the database recovers', async () => {
     const workspace = await newWorkspace();
     const phone = await subscribe(workspace, 'phone');
@@ -739,7 +736,7 @@ describe('a database that cannot take it', () => {
   });
 });
 
-describe('where a push may go', () => {
+describe('the target of a push', () => {
   const HOME = 'home.example.org';
 
   it.each([
@@ -748,10 +745,10 @@ describe('where a push may go', () => {
     ["to a cloud's metadata", ['169.254.169.254']],
     ['to this machine by IPv6', ['::1']],
     ['into a private network by IPv6', ['fd00::1']],
-    ['by IPv4 in IPv6', ['::ffff:127.0.0.1']],
+    ['to IPv4 in IPv6', ['::ffff:127.0.0.1']],
     ['to both, the public address first', [PUBLIC_ADDRESS, '192.168.1.1']],
     ['to both, the public address by IPv4', [PUBLIC_ADDRESS, '::1']],
-  ])('not by a name that leads %s when it is sent', async (_, addresses) => {
+  ])('is refused when its name resolves %s at the time of sending', async (_, addresses) => {
     const workspace = await newWorkspace();
     pushService.names.point(HOME, [PUBLIC_ADDRESS]);
     const browser = pushService.browser();
@@ -764,7 +761,7 @@ describe('where a push may go', () => {
     expect(service.logged()).toContain('the host has an address that is not public');
   });
 
-  it('excludes a private address in an older row', async () => {
+  it('is refused when an older row has a private address', async () => {
     const workspace = await newWorkspace();
     const browser = await subscribe(workspace, 'phone');
     const endpoint = browser.endpoint.replace('push.example.org', '127.0.0.1');
@@ -813,7 +810,7 @@ describe('where a push may go', () => {
       expect(browser.requests).toBe(0);
     });
 
-    itDeep('is verified also in a process that is told to verify none', async () => {
+    itDeep('is verified even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
       const browser = pushService.browser();
       const script = `
         import { Outbound } from ${JSON.stringify(COMPILED_OUTBOUND)};
@@ -850,8 +847,8 @@ describe('endpoints and keys', () => {
   });
 });
 
-describeDeep('without VAPID keys', () => {
-  it('nothing is recorded and nothing is sent', async () => {
+describeDeep('an instance without VAPID keys', () => {
+  it('records and sends nothing', async () => {
     const off = await startService({ beside: service, outbound: pushService.outbound() });
     try {
       const workspace = await newWorkspace();

@@ -58,13 +58,13 @@ async function isActive(user: TestUser): Promise<boolean> {
   return status === 400;
 }
 
-/** A user on the free plan, and a subscription of theirs at the provider. */
+/** A user on the free plan with a subscription at the provider. */
 async function buyer(name: string): Promise<{ alice: TestUser; subscription: ProviderSubscription }> {
   const alice = await service.newcomer(name);
   return { alice, subscription: new ProviderSubscription(alice.id) };
 }
 
-/** The request is answered so, flatly, and leaves no trace in any table. */
+/** Expects a flat error and no change in any table. */
 async function expectRefused(test: () => supertest.Test, status = 400): Promise<void> {
   const before = await checksums(service.database);
   const answer = await test();
@@ -75,7 +75,7 @@ async function expectRefused(test: () => supertest.Test, status = 400): Promise<
   expect(await checksums(service.database)).toEqual(before);
 }
 
-/** The request is taken, and leaves no trace in any table. */
+/** Expects success and no change in any table. */
 async function expectLetPass(event: object): Promise<void> {
   const before = await checksums(service.database);
   await send(event).expect(200, { received: true });
@@ -103,7 +103,7 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
     ['another of the secrets', () => ({ 'Payment-Signature': signed(body, NOW, 'whsec_of_last_year') })],
     ['a bare HMAC of another of the secrets', () => ({ 'Payment-Signature': hex('whsec_of_last_year') })],
     [
-      'several signatures, one of them ours, and an unknown scheme',
+      'several signatures, one of them valid, and an unknown scheme',
       () => ({
         'Payment-Signature': signed(body, NOW).replace('v1=', `v1=${'0'.repeat(64)},v0=ab,v1=`),
       }),
@@ -114,14 +114,14 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
       'a bad one under the other name beside a good one',
       () => ({ 'Payment-Signature': hex(), 'Stripe-Signature': 'x' }),
     ],
-  ])('is good: %s', async (_, headers) => {
+  ])('is valid: %s', async (_, headers) => {
     await post(headers()).expect(200, { received: true });
   });
 
   it.each<[string, () => Record<string, string>]>([
     ['missing', () => ({})],
     ['empty', () => ({ 'Payment-Signature': '' })],
-    ['no signature', () => ({ 'Payment-Signature': 'signature' })],
+    ['arbitrary text', () => ({ 'Payment-Signature': 'signature' })],
     ['of another secret', () => ({ 'Payment-Signature': signed(body, NOW, 'whsec_of_somebody') })],
     ['a bare HMAC of another secret', () => ({ 'Payment-Signature': hex('whsec_of_somebody') })],
     [
@@ -144,12 +144,9 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
     ],
     ['301 seconds old', () => ({ 'Payment-Signature': signed(body, at(-301)) })],
     ['301 seconds ahead', () => ({ 'Payment-Signature': signed(body, at(301)) })],
-    ['of an older scheme alone', () => ({ 'Payment-Signature': signed(body, NOW).replace('v1', 'v0') })],
+    ['only of an older scheme', () => ({ 'Payment-Signature': signed(body, NOW).replace('v1', 'v0') })],
     ['without a time', () => ({ 'Payment-Signature': signed(body, NOW).replace(/^t=\d+,/, '') })],
-    [
-      'with a time that is none',
-      () => ({ 'Payment-Signature': signed(body, NOW).replace(/t=\d+/, 't=NaN') }),
-    ],
+    ['with a malformed time', () => ({ 'Payment-Signature': signed(body, NOW).replace(/t=\d+/, 't=NaN') })],
     ['with an empty signature', () => ({ 'Payment-Signature': `t=${NOW.getTime() / 1000},v1=` })],
     [
       'with a signature that is no ASCII',
@@ -159,11 +156,11 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
       'bad, with a good one under the other name',
       () => ({ 'Payment-Signature': hex('x'), 'Stripe-Signature': signed(body, NOW) }),
     ],
-  ])('is not: %s', async (_, headers) => {
+  ])('is refused: %s', async (_, headers) => {
     await expectRefused(() => post(headers()));
   });
 
-  it('covers the bytes, not their meaning', async () => {
+  it('covers the exact bytes of the body', async () => {
     const spaced = JSON.stringify(event, null, 1);
     await expectRefused(() => post({ 'Payment-Signature': signed(body, NOW) }, spaced));
     await post({ 'Payment-Signature': signed(spaced, NOW) }, spaced).expect(200);
@@ -192,8 +189,8 @@ describe(`the signature of POST ${WEBHOOK}`, () => {
   });
 });
 
-describeDeep('without a signing secret', () => {
-  it('unsigned events are accepted in development and in tests', async () => {
+describeDeep('a service without a signing secret', () => {
+  it('accepts unsigned events in development and in tests', async () => {
     for (const NODE_ENV of ['development', 'test']) {
       const open = await startService({ beside: service, env: { NODE_ENV } });
       const { alice, subscription } = await buyer(`unsigned-${NODE_ENV}`);
@@ -204,7 +201,7 @@ describeDeep('without a signing secret', () => {
     }
   });
 
-  it('production accepts nothing: 503, and no row changed', async () => {
+  it('answers 503 in production and changes no row', async () => {
     const AUTH_SECRET = randomUUID() + randomUUID();
     const { subscription } = await buyer('closed');
     const body = JSON.stringify(subscription.created(NOW));
@@ -226,7 +223,7 @@ describeDeep('without a signing secret', () => {
   });
 });
 
-describe('a body that does not come', () => {
+describe('a body that does not arrive', () => {
   /** The head of a delivery and one byte. */
   function slow(signature: string | undefined): Socket {
     const socket = openSocket(service.url);
@@ -237,17 +234,17 @@ describe('a body that does not come', () => {
 
   it.each<[string, () => string | undefined]>([
     ['no signature', () => undefined],
-    ['a malformed one', () => 'signature'],
-    ['one that is too old', () => signed('', at(-301))],
-    ['one of times to come', () => signed('', at(301))],
-  ])('is not waited for with %s', async (_, signature) => {
+    ['a malformed signature', () => 'signature'],
+    ['a signature that is too old', () => signed('', at(-301))],
+    ['a signature from the future', () => signed('', at(301))],
+  ])('is refused at once with %s', async (_, signature) => {
     const socket = slow(signature());
     const { status, body } = await earlyAnswer(socket);
     socket.destroy();
     expect([status, JSON.parse(body)]).toEqual([400, { error: expect.any(String) }]);
   });
 
-  it('holds no slot while nothing comes, is answered 408 after five seconds, and holds up nobody', async () => {
+  it('holds no slot, delays no other event and is 408 after five seconds', async () => {
     const { waiting } = service.app.get(InFlightRequests);
     const body = JSON.stringify(eventOf('ping', NOW, {}));
     const timers = holdTimers(5_000, 5_000);
@@ -264,7 +261,7 @@ describe('a body that does not come', () => {
 });
 
 describe('an event that waits for a slot', () => {
-  it('takes turns with those of other networks', async () => {
+  it('does not delay events of other networks', async () => {
     const controller: unknown = service.app.get(WebhookController, { strict: false });
     const { bodies } = controller as { bodies: FairSemaphore };
     const body = JSON.stringify(eventOf('ping', NOW, {}));
@@ -320,12 +317,12 @@ describe('the body of an event', () => {
     await expectRefused(() => postSigned(Buffer.from('{"id":"evt_\xff","type":"ping"}', 'latin1')));
   });
 
-  /** What payers and the provider may write where the service does not look. */
+  /** Contents of parts that the service does not read. */
   const HARMLESS: [string, string][] = [
     ['a key __proto__', '"metadata":{"__proto__":{"isAdmin":true,"userId":"x"},"userId":"USER"}'],
     ['a key constructor', '"metadata":{"constructor":{"prototype":{"status":"x"}},"userId":"USER"}'],
     ['a key prototype', '"prototype":{"id":"sub_other"},"metadata":{"prototype":"x","userId":"USER"}'],
-    ['a __proto__ of its own', '"__proto__":{"status":"canceled"},"metadata":{"userId":"USER"}'],
+    ['an own key __proto__', '"__proto__":{"status":"canceled"},"metadata":{"userId":"USER"}'],
     ['30,000 values', `"metadata":{"userId":"USER","n":[${Array(30_000).fill(1).join(',')}]}`],
     ['100,000 levels', `"metadata":{"userId":"USER","n":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
     [
@@ -335,7 +332,7 @@ describe('the body of an event', () => {
     ['a NUL', String.raw`"metadata":{"userId":"USER","note":"\u0000"}`],
     ['a key twice', '"metadata":{"userId":"x"},"metadata":{"userId":"USER"}'],
   ];
-  it.each(HARMLESS)('may have %s in unused parts: the user gets what is paid for', async (name, fields) => {
+  it.each(HARMLESS)('may have %s in unused parts: the user gets the plan', async (name, fields) => {
     const { alice, subscription } = await buyer(`harmless-${name.replaceAll(/\W+/g, '-')}`);
     const event = subscription.created(NOW, { fields: { metadata: undefined, marker: 1 } });
     const body = JSON.stringify(event).replace('"marker":1', () => fields.replace('USER', alice.id));
@@ -347,26 +344,26 @@ describe('the body of an event', () => {
   });
 
   it.each<[string, string]>([
-    ['keys that reach for prototypes', '"__proto__":{"a":1},"constructor":{"prototype":1}'],
+    ['keys __proto__ and constructor', '"__proto__":{"a":1},"constructor":{"prototype":1}'],
     ['no id', '"data":{}'],
-    ['an id that is none', '"id":[7]'],
-    ['a time that is none', '"id":"evt_1","created":"soon"'],
+    ['a malformed id', '"id":[7]'],
+    ['a malformed time', '"id":"evt_1","created":"soon"'],
     ['nothing but a type', '"object":"event"'],
     ['100,000 levels', `"data":${'['.repeat(100_000)}${']'.repeat(100_000)}`],
     ['30,000 values', `"data":[${Array(30_000).fill(1).join(',')}]`],
-  ])('of a type that is ignored is let pass with %s', async (_, fields) => {
+  ])('of an ignored type is accepted with %s', async (_, fields) => {
     const before = await checksums(service.database);
     await postSigned(`{"type":"invoice.paid",${fields}}`).expect(200, { received: true });
     expect(await checksums(service.database)).toEqual(before);
   });
 
-  it('may name a type of any length, which is cut in the log', async () => {
+  it('may name a type of any length, which is truncated in the log', async () => {
     await postSigned(JSON.stringify({ type: `${'long.'.repeat(20)}end-of-type` })).expect(200);
     expect(service.logged()).toContain('long.'.repeat(20));
     expect(service.logged()).not.toContain('end-of-type');
   });
 
-  it('is 400 for a plan that cannot be stored', async () => {
+  it('sets the plan pro for a plan that cannot be stored', async () => {
     const { alice, subscription } = await buyer('half-a-plan');
     await sendAll(subscription.created(NOW, { lookupKey: '\ud800' }));
     expect(await info(alice)).toMatchObject({ status: 'active', plan: 'pro' });
@@ -381,10 +378,10 @@ describe('the body of an event', () => {
     ['a type that is no text', (event) => ({ ...event, type: ['customer.subscription.created'] })],
     ['a time that is a text', (event) => ({ ...event, created: 'yesterday' })],
     ['a time before 1970', (event) => ({ ...event, created: -1 })],
-    ['a time beyond what is a time', (event) => ({ ...event, created: 1e15 })],
+    ['a time beyond the range of dates', (event) => ({ ...event, created: 1e15 })],
     ['a fraction of a second', (event) => ({ ...event, created: 1.5 })],
     ['no data', (event) => ({ ...event, data: undefined })],
-    ['data that are none', (event) => ({ ...event, data: 'x' })],
+    ['data that are no object', (event) => ({ ...event, data: 'x' })],
     ['no object', (event) => ({ ...event, data: {} })],
     ['an object that is null', (event) => ({ ...event, data: { object: null } })],
   ];
@@ -399,7 +396,7 @@ describe('the body of an event', () => {
     ['no status', { status: undefined }],
     ['a status that is no text', { status: 1 }],
     ['a period that ends in words', { current_period_end: 'soon' }],
-    ['a period beyond all time', { current_period_end: 1e300 }],
+    ['a period beyond the range of dates', { current_period_end: 1e300 }],
     ['a trial that ends in words', { status: 'trialing', trial_end: '2026' }],
   ];
   it.each(spoiltObjects)('is 400 with a subscription that has %s', async (_, fields) => {
@@ -407,14 +404,14 @@ describe('the body of an event', () => {
     await expectRefused(() => send(subscription.created(NOW, { fields })));
   });
 
-  it('counts from its arrival when it has no time', async () => {
+  it('is dated by its arrival when it has no time', async () => {
     const { alice, subscription } = await buyer('timeless');
     const event = { ...subscription.created(NOW), created: undefined };
     await sendAll(subscription.updated(at(-1), { status: 'past_due' }), event);
     expect(await statusOf(alice)).toBe('active');
   });
 
-  itDeep('never causes a 5xx, whatever its parts are', async () => {
+  itDeep('never causes a 5xx, whatever its values are', async () => {
     const { subscription } = await buyer('fuzz');
     const values = [
       null,
@@ -443,7 +440,7 @@ describe('the body of an event', () => {
 
 type Path = (string | number)[];
 
-/** Every place in an event that the service looks at, and what holds it. */
+/** The paths of an event that the service reads, and their parents. */
 const LOOKED_AT: Path[] = [
   ['id'],
   ['type'],
@@ -502,7 +499,7 @@ describe('an event', () => {
     });
   });
 
-  it('customer.subscription.deleted → cancelled, active until the end of what is paid for', async () => {
+  it('customer.subscription.deleted → cancelled, active until the end of the paid period', async () => {
     const { alice, subscription } = await buyer('deleted');
     const paid = { periodEnd: at(60) };
     await sendAll(subscription.created(at(-9), paid), subscription.deleted(at(-1), paid));
@@ -513,7 +510,7 @@ describe('an event', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('leads from invoice.payment_failed to past_due, active for seven days since', async () => {
+  it('invoice.payment_failed → past_due since the first failure, still active', async () => {
     const { alice, subscription } = await buyer('failed');
     await sendAll(subscription.created(at(-9)), subscription.paymentFailed(at(-5)));
     expect(await statusOf(alice)).toBe('past_due');
@@ -554,7 +551,7 @@ describe('an event', () => {
     await alice.post('/api/v1/subscription/trial').expect(409);
   });
 
-  it('keeps the dates of our own trial when the provider has none', async () => {
+  it('keeps the dates of a trial of the service when the provider has none', async () => {
     const alice = await service.user('own-trial');
     const { trialStartDate, trialEndDate } = await info(alice);
     await sendAll(new ProviderSubscription(alice.id).created(at(5)));
@@ -576,7 +573,7 @@ describe('an event', () => {
     ).toEqual([]);
   });
 
-  it('does not end our own trial when the purchase was broken off', async () => {
+  it('does not end a trial of the service when a purchase was abandoned', async () => {
     const alice = await service.newcomer('broken-off');
     const subscription = new ProviderSubscription(alice.id);
     await sendAll(subscription.created(at(-9), { status: 'incomplete' }));
@@ -617,7 +614,7 @@ describe('the user of an event', () => {
     expect(await statusOf(alice)).toBe('past_due');
   });
 
-  it('is that of the customer when the metadata name another', async () => {
+  it('is the user of the customer when the metadata name another', async () => {
     const [one, other] = [await buyer('customer-of-one'), await buyer('metadata-of-other')];
     await sendAll(one.subscription.created(at(-9)));
     await sendAll(
@@ -629,7 +626,7 @@ describe('the user of an event', () => {
     expect(await statusOf(other.alice)).toBe('free');
   });
 
-  it('is found in a customer that is sent whole', async () => {
+  it('is found by a customer that is sent as an object', async () => {
     const { alice, subscription } = await buyer('expanded');
     await sendAll(
       subscription.created(at(-9), {
@@ -642,7 +639,7 @@ describe('the user of an event', () => {
     expect(await statusOf(alice)).toBe('past_due');
   });
 
-  it('takes all rows along when deleted, and later events have an unknown customer', async () => {
+  it('is deleted with all rows, and later events have an unknown customer', async () => {
     const { alice, subscription } = await buyer('gone');
     await sendAll(subscription.created(at(-9)));
     await service.database.query('DELETE FROM users WHERE id = $1', [alice.id]);
@@ -682,14 +679,14 @@ describe('the object of an event, in the shapes of the API versions', () => {
       { fields: { items: undefined } },
       { plan: 'pro', currentPeriodEnd: null },
     ],
-    ['a lookup key that is none', { lookupKey: 'a\u0000b' }, { plan: 'pro' }],
+    ['a malformed lookup key', { lookupKey: 'a\u0000b' }, { plan: 'pro' }],
     [
       'cancelled at the end of the period',
       { fields: { cancel_at_period_end: true } },
       { cancelAtPeriodEnd: true },
     ],
     [
-      'the same in flexible billing mode',
+      'cancelled in flexible billing mode',
       { periodEnd: end, fields: { cancel_at: end.getTime() / 1000 } },
       { cancelAtPeriodEnd: true },
     ],
@@ -725,7 +722,7 @@ describe('the object of an event, in the shapes of the API versions', () => {
 
   it.each<[string, (id: string) => Record<string, unknown>]>([
     ['itself', (subscription) => ({ subscription })],
-    ['itself, whole', (id) => ({ subscription: { id, object: 'subscription' } })],
+    ['itself, as an object', (id) => ({ subscription: { id, object: 'subscription' } })],
     ['its parent', (subscription) => ({ parent: { subscription_details: { subscription } } })],
     [
       'its first line’s parent',
@@ -769,7 +766,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('are not older within the same second', async () => {
+  it('within the same second apply in order of arrival, except after a deletion', async () => {
     const { alice, subscription } = await buyer('same-second');
     await sendAll(subscription.updated(NOW), subscription.updated(NOW, { status: 'past_due' }));
     expect(await statusOf(alice)).toBe('past_due');
@@ -781,7 +778,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  it('belong to the current subscription when they name none, unless they are about a single purchase', async () => {
+  it('belong to the current subscription when they name none, unless for a single purchase', async () => {
     const { alice, subscription } = await buyer('unnamed');
     await sendAll(subscription.created(at(-9)));
     const failed = (id: string, more: object): Record<string, unknown> => ({
@@ -802,7 +799,7 @@ describe('deliveries', () => {
     expect(await info(alice)).toMatchObject({ status: 'trial', trialEndDate: end });
   });
 
-  it('end nothing for another subscription, and switch to it when it runs', async () => {
+  it('for another subscription end nothing, and switch to it once it is active', async () => {
     const { alice, subscription: held } = await buyer('two');
     const other = new ProviderSubscription(alice.id, held.customerId);
     await sendAll(held.created(at(-9)));
@@ -835,7 +832,7 @@ describe('deliveries', () => {
     expect(await statusOf(alice)).toBe('cancelled');
   });
 
-  itDeep('are never refused for their number', async () => {
+  itDeep('are not rate limited', async () => {
     const busy = await startService({ beside: service, env: { ...env, RATE_LIMIT_PER_MINUTE: '3' } });
     const event = eventOf('ping', NOW, {});
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(busy.url, event, NOW)));
@@ -862,7 +859,7 @@ describe('a read-only service', () => {
 });
 
 describe('a fault of the database', () => {
-  it('is 503, leaves neither event nor effect, and the next delivery counts as the first', async () => {
+  it('makes the delivery 503 without event or effect, and the next one is applied', async () => {
     const { alice, subscription } = await buyer('fault');
     const event = subscription.created(NOW);
     await service.database.query(`
@@ -882,7 +879,7 @@ describe('a fault of the database', () => {
 });
 
 describeDeep('a change of status', () => {
-  it('reaches the 402 gate of every instance with the next request', async () => {
+  it('takes effect on every instance with the next request', async () => {
     const beside = await startService({ beside: service, env });
     const { alice, subscription } = await buyer('gate');
     const there = alice.at(beside.url);

@@ -19,7 +19,7 @@ const [LARGE, MOST] = [100_000, 150_000];
 const ENV = { MAX_FILE_BYTES: String(MOST) };
 
 let here: TestService;
-/** Another instance, where everything is lost that is lost here. */
+/** Another instance, on which access is withdrawn. */
 let there: TestService;
 let names = 0;
 
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-/** The routes whose statements ask by themselves whether a workspace is open to the caller. */
+/** The routes whose statements check the caller's access themselves. */
 const ROUTES: Record<string, (notes: TestWorkspace) => Test> = {
   upload: (notes) => notes.put('path', `content ${++names}`),
   'large upload': (notes) => notes.put('path', randomBytes(LARGE)),
@@ -50,20 +50,20 @@ const FAULTY: [name: string, status: number, ask: (notes: TestWorkspace) => Test
   ],
   ['upload without a hash', 400, (notes) => notes.put('path', 'content').unset('X-Content-Hash')],
   ['upload too large', 413, (notes) => notes.put('path', randomBytes(MOST + 1))],
-  ['upload of what has changed', 412, (notes) => notes.put('path', 'content').set('If-None-Match', '*')],
-  ['pull from below zero', 400, (notes) => notes.pull(-1)],
-  ['pull from the future', 409, (notes) => notes.pull(1000)],
-  ['snapshot from nowhere', 400, (notes) => notes.snapshot({ pageCursor: 'none' })],
+  ['upload over an existing file', 412, (notes) => notes.put('path', 'content').set('If-None-Match', '*')],
+  ['pull with a negative cursor', 400, (notes) => notes.pull(-1)],
+  ['pull with a cursor beyond the head', 409, (notes) => notes.pull(1000)],
+  ['snapshot with an invalid cursor', 400, (notes) => notes.snapshot({ pageCursor: 'none' })],
 ];
 
 interface Loss {
   readonly lose: (user: TestUser, notes: TestWorkspace) => Promise<unknown>;
-  /** What each route answers then. */
+  /** The status that each route answers afterwards. */
   readonly statuses: Record<keyof typeof ROUTES, number>;
 }
 
 const LOSSES: Record<string, Loss> = {
-  'the user has gone': {
+  'the account is deleted': {
     lose: (user) =>
       user.at(there.url).delete('/api/v1/auth/me').send({ confirm: user.email }).expect(200).then(),
     statuses: { upload: 401, 'large upload': 401, download: 401, pull: 401, snapshot: 401 },
@@ -74,10 +74,10 @@ const LOSSES: Record<string, Loss> = {
   },
   'the subscription has ended': {
     lose: ({ id }) => there.app.get(Subscriptions).grant(id, 'cancelled', null),
-    // Reading what one has is free.
+    // A download needs no subscription.
     statuses: { upload: 402, 'large upload': 402, download: 200, pull: 402, snapshot: 402 },
   },
-  'the workspace has gone': {
+  'the workspace is deleted': {
     lose: (user, notes) => user.at(there.url).delete(notes.path).expect(200).then(),
     statuses: { upload: 404, 'large upload': 404, download: 404, pull: 404, snapshot: 404 },
   },
@@ -91,10 +91,10 @@ async function wellKnown(): Promise<{ user: TestUser; notes: TestWorkspace }> {
   return { user, notes };
 }
 
-/** Also what a download answers, which is taken as bytes. */
+/** The body as JSON, also that of a download, which arrives as bytes. */
 const told = (body: unknown): unknown => (body instanceof Buffer ? JSON.parse(body.toString()) : body);
 
-/** The names of the statements that the pool is given meanwhile. */
+/** Collects the names of all statements that run from now on. */
 function statementsRun(): string[] {
   const run: string[] = [];
   const database = here.app.get(Database);
@@ -106,7 +106,7 @@ function statementsRun(): string[] {
   return run;
 }
 
-it('is known of every route that checks access again', () => {
+it('the routes that check access in their statements are get, pull, put and snapshot', () => {
   const { app } = here;
   const handlers = app
     .get(DiscoveryService)
@@ -116,11 +116,11 @@ it('is known of every route that checks access again', () => {
       const names = app.get(MetadataScanner).getAllMethodNames(prototype);
       return names.filter((name) => Reflect.hasMetadata(ACCESS_CHECKED_IN_STATEMENT, prototype[name]!));
     });
-  // Another one needs `accessCondition` in each of its statements, and its lines in ROUTES and FAULTY.
+  // Another route needs `accessCondition` in each of its statements, and entries in ROUTES and FAULTY.
   expect(handlers.sort()).toEqual(['get', 'pull', 'put', 'snapshot']);
 });
 
-describe('a write that passed another check than the guard', () => {
+describe('a write that did not pass the guard', () => {
   it('is 404 when the workspace is deleted meanwhile, and leaves no bytes', async () => {
     const { notes } = await wellKnown();
     const before = await rowsOf(notes);
@@ -137,7 +137,7 @@ describe('a write that passed another check than the guard', () => {
   });
 });
 
-describe('a caller who was let in a moment ago', () => {
+describe('a caller admitted within the last minute', () => {
   it.each(Object.entries(ROUTES))('is checked by the statement of the %s alone', async (_, ask) => {
     const { notes } = await wellKnown();
     const run = statementsRun();
@@ -156,23 +156,20 @@ describe('a caller who was let in a moment ago', () => {
   });
 
   describe.each(Object.entries(LOSSES))('when %s', (_, { lose, statuses }) => {
-    it.each(Object.entries(ROUTES))(
-      'is refused at once, including on this instance: %s',
-      async (route, ask) => {
-        const { user, notes } = await wellKnown();
-        const before = await rowsOf(notes);
-        await lose(user, notes);
+    it.each(Object.entries(ROUTES))('is refused at once on the other instance: %s', async (route, ask) => {
+      const { user, notes } = await wellKnown();
+      const before = await rowsOf(notes);
+      await lose(user, notes);
 
-        const { status, body } = await ask(notes).ok(() => true);
+      const { status, body } = await ask(notes).ok(() => true);
 
-        expect(status).toBe(statuses[route]);
-        if (status >= 400) expect(told(body)).toEqual({ error: expect.any(String) });
-        expect(await rowsOf(notes)).toBeLessThanOrEqual(before);
-      },
-    );
+      expect(status).toBe(statuses[route]);
+      if (status >= 400) expect(told(body)).toEqual({ error: expect.any(String) });
+      expect(await rowsOf(notes)).toBeLessThanOrEqual(before);
+    });
   });
 
-  it('is refused for each of the uploads that share a commit, and none of them happens', async () => {
+  it('is refused for each of the uploads that share a commit, and none is stored', async () => {
     const { user, notes } = await wellKnown();
     const before = await rowsOf(notes);
     await there.app.get(Subscriptions).grant(user.id, 'cancelled', null);
@@ -182,14 +179,14 @@ describe('a caller who was let in a moment ago', () => {
     expect(await rowsOf(notes)).toBe(before);
   });
 
-  it.each(FAULTY)('is told so before anything else: %s', async (_, otherwise, ask) => {
+  it.each(FAULTY)('is refused before other errors are reported: %s', async (_, otherwise, ask) => {
     const { user, notes } = await wellKnown();
     expect((await ask(notes).ok(() => true)).status).toBe(otherwise);
     await there.app.get(Subscriptions).grant(user.id, 'cancelled', null);
     expect((await ask(notes).ok(() => true)).status).toBe(402);
   });
 
-  it('is refused beside an upload that waits for the same commit', async () => {
+  it('is refused alone among uploads that share a commit', async () => {
     const { user, notes } = await wellKnown();
     await there.app.get(Subscriptions).grant(user.id, 'cancelled', null);
     const files = here.app.get(Files);
@@ -212,7 +209,7 @@ describe('a caller who was let in a moment ago', () => {
     expect(third).toMatchObject({ reason: expect.any(WorkspaceClosed) });
   });
 
-  it('does not count as seen with a device after a refused pull', async () => {
+  it('does not change the last-seen time of a device by a refused pull', async () => {
     const { user, notes } = await wellKnown();
     const register = { name: 'laptop', platform: 'linux' };
     const { body } = await user.post('/api/v1/devices').send(register).expect(201);
@@ -228,7 +225,7 @@ describe('a caller who was let in a moment ago', () => {
     for (const ask of Object.values(ROUTES)) await ask(notes.as(stranger)).expect(404);
   });
 
-  it('does not open it to a former member in a round trip with those of another caller', async () => {
+  it('does not open the workspace to a user whose read shares a batch with reads of the owner', async () => {
     const { user, notes } = await wellKnown();
     const other = await here.user(`user-${++names}`);
     await notes.put('path', 'of the owner').expect(200);
@@ -244,7 +241,7 @@ describe('a caller who was let in a moment ago', () => {
     expect(run.filter((name) => name === 'files.heads')).toHaveLength(2);
   });
 
-  it('is told that a file does not exist when only the file is missing', async () => {
+  it('gets "file not found" when only the file is missing', async () => {
     const { notes } = await wellKnown();
     const { body } = await notes.get('nothing').expect(404);
     expect(told(body)).toEqual({ error: 'file not found' });

@@ -56,7 +56,7 @@ const ROUTES: [string, (workspace: TestWorkspace) => supertest.Test][] = [
 ];
 
 describe('POST /api/v1/workspaces', () => {
-  it('creates a workspace and answers its fields in camelCase', async () => {
+  it('creates a workspace, and returns its fields in camelCase', async () => {
     const alice = await service.user('create-alice');
     const { body } = await create(alice, '  My notes ').expect(201);
     expect(body).toEqual({
@@ -90,11 +90,11 @@ describe('POST /api/v1/workspaces', () => {
   it.each([
     ['one character', 'x', 'x'],
     ['255 characters', 'x'.repeat(255), 'x'.repeat(255)],
-    ['255 characters between blanks', ` \t\n${'x'.repeat(255)}\u00a0 `, 'x'.repeat(255)],
+    ['255 characters between spaces', ` \t\n${'x'.repeat(255)}\u00a0 `, 'x'.repeat(255)],
     ['255 characters beyond the basic plane', '🗒'.repeat(255), '🗒'.repeat(255)],
     ['an emoji of several characters', '👩‍👩‍👧‍👦', '👩‍👩‍👧‍👦'],
     ['text that looks like markup or SQL', `<b>'); DROP TABLE users;--`, `<b>'); DROP TABLE users;--`],
-    ['text from right to left', 'ملاحظات', 'ملاحظات'],
+    ['right-to-left text', 'ملاحظات', 'ملاحظات'],
   ])('keeps a name of %s', async (name, sent, kept) => {
     const alice = await service.user(`name-${sha256(name).slice(0, 20)}`);
     const { body } = await create(alice, sent).expect(201);
@@ -129,7 +129,7 @@ describe('POST /api/v1/workspaces', () => {
 });
 
 describe('GET /api/v1/workspaces', () => {
-  it("lists the caller's own in snake_case, oldest first", async () => {
+  it("lists the caller's own workspaces in snake_case, oldest first", async () => {
     const alice = await service.user('list-alice');
     const bob = await service.user('list-bob');
     const created: Record<string, unknown>[] = [];
@@ -152,7 +152,7 @@ describe('GET /api/v1/workspaces', () => {
 });
 
 describe('GET /api/v1/workspaces/:id', () => {
-  it('answers like the list, with the salt once there is one', async () => {
+  it('returns the same fields as the list, with the salt once it is set', async () => {
     const alice = await service.user('detail-alice');
     const workspace = await alice.workspace('notes');
     const before = await detail(workspace);
@@ -171,7 +171,7 @@ describe('GET /api/v1/workspaces/:id', () => {
     expect(Date.parse(String(after.updated_at))).toBeGreaterThan(Date.parse(String(before.updated_at)));
   });
 
-  it('accepts the id in capitals: it is the same uuid', async () => {
+  it('accepts the id in capitals', async () => {
     const workspace = await (await service.user('capitals')).workspace();
     const { body } = await workspace.user.get(`/api/v1/workspaces/${workspace.id.toUpperCase()}`).expect(200);
     expect(body.id).toBe(workspace.id);
@@ -205,7 +205,7 @@ describe('POST /api/v1/workspaces/:id/setup-encryption', () => {
     expect((await verify(workspace, HASH)).body).toEqual({ valid: true });
   });
 
-  it('lets one of two concurrent requests win, and keeps all of its values', async () => {
+  it('succeeds for one of four concurrent requests, and stores all of its values', async () => {
     const workspace = await (await service.user('setup-race')).workspace();
     const bodies = ['1', '2', '3', '4'].map((digit) => ({
       encryptionSalt: digit.repeat(64),
@@ -225,11 +225,11 @@ describe('POST /api/v1/workspaces/:id/setup-encryption', () => {
   });
 
   it.each([
-    ['nothing', {}],
+    ['an empty object', {}],
     ['no encryptionSalt', { ...ENCRYPTION, encryptionSalt: undefined }],
     ['encryptionSalt of 63', { ...ENCRYPTION, encryptionSalt: 'a'.repeat(63) }],
     ['encryptionSalt of 65', { ...ENCRYPTION, encryptionSalt: 'a'.repeat(65) }],
-    ['encryptionSalt that is no hex', { ...ENCRYPTION, encryptionSalt: 'g'.repeat(64) }],
+    ['encryptionSalt that is not hex', { ...ENCRYPTION, encryptionSalt: 'g'.repeat(64) }],
     ['encryptionSalt with a line feed', { ...ENCRYPTION, encryptionSalt: `${SALT}\n` }],
     ['encryptionSalt null', { ...ENCRYPTION, encryptionSalt: null }],
     ['encryptionSalt in a list', { ...ENCRYPTION, encryptionSalt: [SALT] }],
@@ -252,7 +252,7 @@ describe('POST /api/v1/workspaces/:id/setup-encryption', () => {
 });
 
 describe('POST /api/v1/workspaces/:id/verify-password', () => {
-  it('reports whether the hash is the one of set-up, in any case', async () => {
+  it('reports whether the hash is the stored one, in upper or lower case', async () => {
     const workspace = await (await service.user('verify-alice')).workspace();
     await setUp(workspace).expect(200);
     expect((await verify(workspace, HASH).expect(200)).body).toEqual({ valid: true });
@@ -295,7 +295,7 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
     });
     beforeEach(() => limited.clock.stopAt(new Date('2026-05-01T10:00:20.000Z')));
 
-    it('allows ten tries a minute for each workspace, over all instances, counting right and wrong ones', async () => {
+    it('allows ten attempts a minute for a workspace, right or wrong, on all instances together', async () => {
       const alice = await limited.user('verify-limited');
       const workspace = await alice.workspace();
       const neighbour = await alice.workspace();
@@ -318,14 +318,14 @@ describe('POST /api/v1/workspaces/:id/verify-password', () => {
       expect((await verify(workspace, HASH).expect(200)).body).toEqual({ valid: true });
     });
 
-    it('lets no burst slip through', async () => {
+    it('allows no more in a burst of concurrent requests', async () => {
       const workspace = await (await limited.user('verify-burst')).workspace();
       const answers = await Promise.all(Array.from({ length: 30 }, () => verify(workspace, HASH)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
     });
 
-    it('counts nothing for other users: they cannot lock the owner out', async () => {
+    it('does not count requests of other users, who could lock the owner out', async () => {
       const workspace = await (await limited.user('verify-owner')).workspace();
       const stranger = workspace.as(await limited.user('verify-stranger'));
       for (let tries = 0; tries < 11; tries++) await verify(stranger, HASH).expect(404);
@@ -418,7 +418,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     expect((await workspace.user.get('/api/v1/workspaces').expect(200)).body).toEqual({ workspaces: [] });
   });
 
-  it('makes them 404 before the purge has begun', async () => {
+  it('makes every route 404 before the purge has begun', async () => {
     const workspace = await filled('delete-before-purge');
     await workspace.put('YQ', 'here');
     await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [workspace.id]);
@@ -428,7 +428,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     }
   });
 
-  it('succeeds for one of two concurrent requests; the other one is 404', async () => {
+  it('succeeds for one of three concurrent requests; the others are 404', async () => {
     const workspace = await filled('delete-twice');
     const answers = await Promise.all([1, 2, 3].map(() => workspace.user.delete(workspace.path)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404]);
@@ -476,7 +476,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
     expect(batches.map(({ size }) => size)).toEqual([505, 1000, 1000]);
   });
 
-  it('is continued by the next start after a crash', async () => {
+  it('is completed by the next start after a crash', async () => {
     const marked = await filled('delete-crash-early');
     const halfway = await filled('delete-crash-halfway');
     await service.database.query('DELETE FROM changes WHERE workspace_id = $1 AND cursor < 3', [halfway.id]);
@@ -528,7 +528,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
       return socket;
     }
 
-    it('answers the upload 404 and keeps nothing of it', async () => {
+    it('answers the upload 404, and keeps nothing of it', async () => {
       const workspace = await (await service.user('delete-during-upload')).workspace();
       const socket = await uploadTo(workspace);
       await workspace.user.delete(workspace.path).expect(200);
@@ -541,7 +541,7 @@ describe('DELETE /api/v1/workspaces/:id', () => {
       expect(await footprint(service, workspace.id)).toEqual(NOTHING);
     });
 
-    it('keeps nothing of an upload that is broken off afterwards', async () => {
+    it('keeps nothing of an upload that is aborted afterwards', async () => {
       const workspace = await (await service.user('delete-broken-upload')).workspace();
       const socket = await uploadTo(workspace);
       await workspace.user.delete(workspace.path).expect(200);

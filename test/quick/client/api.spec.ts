@@ -51,7 +51,7 @@ describe('the types of the API document', () => {
     expect(readFileSync(file, 'utf8').split('\n')).toEqual((await schemaText()).split('\n'));
   });
 
-  it('have a rule for each POST and PATCH: which may be repeated', () => {
+  it('mark every GET, PUT and DELETE, and some POST requests, as safe to repeat', () => {
     const { paths } = JSON.parse(documentText()) as { paths: Record<string, Record<string, unknown>> };
     const all = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -83,7 +83,7 @@ describe('a session', () => {
     await expect(Session.signIn('ftp://example.org', account)).rejects.toThrow(TypeError);
   });
 
-  it('says that an account with a second factor needs the page or a token', async () => {
+  it('reports that an account with a second factor needs the handoff page or a token', async () => {
     const account = await person();
     const session = await Session.signIn(service.url, account);
     await turnOnFactor(service, session.sessionToken ?? '');
@@ -92,7 +92,7 @@ describe('a session', () => {
     await expect(signingIn).rejects.toThrow(/handoff.*personal access token/);
   });
 
-  it('signs in with what the handoff page leads to, and with nothing else', async () => {
+  it('signs in with the callback address of its own handoff alone', async () => {
     const account = await person();
     const browser = await Session.signIn(service.url, account);
     const oneTime = async () => {
@@ -113,11 +113,11 @@ describe('a session', () => {
     await expect(handoff.finish('no address')).rejects.toThrow(TypeError);
   });
 
-  it('shows the code that the page shows', async () => {
+  it('computes the code that the handoff page shows', async () => {
     expect(await handoffCode('a-state-of-the-app_0123456789')).toBe('J7C8-W8QA');
   });
 
-  it('goes on with a token that was kept, and ends', async () => {
+  it('can be resumed with a stored token, and ends with a sign-out', async () => {
     const session = await Session.signIn(service.url, await person());
     const resumed = Session.resume(service.url, session.sessionToken ?? '');
     expect(await me(resumed)).toBe(await me(session));
@@ -139,7 +139,7 @@ describe('a session', () => {
     expect(proxy.requests).toHaveLength(1);
   });
 
-  it('renews its token once for many requests, when the service refuses it', async () => {
+  it('renews its token once when the service refuses it for many requests', async () => {
     const account = await person();
     const session = await Session.signIn(proxy.url, account);
     await me(session);
@@ -153,7 +153,7 @@ describe('a session', () => {
     expect(proxy.requests.filter(({ path }) => path === '/api/auth/token')).toHaveLength(1);
   });
 
-  it('has a new token in the address of each socket', async () => {
+  it('has a token in the address of each socket', async () => {
     const session = await Session.signIn(proxy.url, await person());
     const urls = await Promise.all([session.socketUrl('/x'), session.socketUrl('/x')]);
     for (const url of urls) expect(url).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/x\?token=[\w.-]+$/);
@@ -161,7 +161,7 @@ describe('a session', () => {
     expect(await tool.socketUrl('/x')).toBe('wss://example.org/sync/x?token=a%2Btoken');
   });
 
-  it('repeats after a lost answer what may be repeated, and creates nothing twice', async () => {
+  it('repeats a GET after a lost answer, but not a POST that creates', async () => {
     const account = await person();
     const session = await Session.signIn(proxy.url, account, { sleep: () => Promise.resolve() });
     await session.api.POST('/api/v1/subscription/trial');

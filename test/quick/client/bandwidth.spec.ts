@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { Http } from '../../../client/src/core/index.js';
 import { Throttle } from '../../../client/src/core/http/bandwidth.js';
 
-/** A clock that goes on by what is slept alone. */
+/** A clock that advances by sleeping alone. */
 class SleptClock {
   ms = 0;
   readonly sleep = (ms: number): Promise<void> => {
@@ -20,8 +20,8 @@ async function* chunks(...sizes: number[]): AsyncGenerator<Uint8Array, void> {
   for (const size of sizes) yield new Uint8Array(size);
 }
 
-describe('a limit of bandwidth', () => {
-  it('lets so many bytes pass in a second, however they come', async () => {
+describe('a bandwidth limit', () => {
+  it('holds for chunks of any size', async () => {
     for (const sizes of [[100_000], Array.from({ length: 100 }, () => 1_000), [1, 99_999]]) {
       const clock = new SleptClock();
       const throttle = new Throttle(10_000, clock.sleep, clock.now);
@@ -36,7 +36,7 @@ describe('a limit of bandwidth', () => {
     }
   });
 
-  it('is shared by all that goes on at once, and a pause saves a quarter of a second', async () => {
+  it('is shared by concurrent transfers, and allows a burst of 250 ms after a pause', async () => {
     const clock = new SleptClock();
     const throttle = new Throttle(1_000, clock.sleep, clock.now);
     await throttle.take(250);
@@ -54,7 +54,7 @@ describe('a limit of bandwidth', () => {
   });
 });
 
-describe('requests with a limit', () => {
+describe('requests with a bandwidth limit', () => {
   let server: Server;
   let url: string;
   const received: number[] = [];
@@ -78,7 +78,7 @@ describe('requests with a limit', () => {
     { body: 200_000, streams: true },
     { body: 10_000, streams: true },
     { body: 200_000, streams: false },
-  ])('wait for every byte that goes and comes: %j', async ({ body, streams }) => {
+  ])('wait for every byte sent and received: %j', async ({ body, streams }) => {
     const slept: number[] = [];
     const sleep = (ms: number): Promise<void> => {
       slept.push(ms);
@@ -87,7 +87,7 @@ describe('requests with a limit', () => {
     const limited = (bandwidth: { up?: number; down?: number }) =>
       new Http({ bandwidth, sleep, streamsUploads: streams });
     const request = { method: 'PUT', url, body: new Uint8Array(body), repeatable: false };
-    // Where no time passes, the last wait is for all bytes but those of a burst.
+    // No time passes, so the last wait covers all bytes except those of a burst.
     await limited({ up: 1_000 }).send(request);
     expect(received.pop()).toBe(body);
     expect(slept.at(-1)! / 1_000).toBeCloseTo(body / 1_000 - 0.25, -1);

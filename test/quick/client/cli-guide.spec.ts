@@ -6,7 +6,6 @@ import { EXIT } from '../../../client/src/cli/exit-codes.js';
 import { Machine } from '../../kit/command-line.js';
 import { text } from '../../kit/deployment.js';
 
-/** docs/guide/sync-a-folder.md against the command that it is about. */
 const guide = text('docs/guide/sync-a-folder.md');
 const listings = new Map(
   [...guide.matchAll(/^```\w+ file=(\S+)\n(.*?)^```$/gms)].map(([, name = '', body = '']) => [name, body]),
@@ -26,11 +25,11 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 describe('docs/guide/sync-a-folder.md', () => {
-  it('has every exit code', () => {
+  it('lists every exit code', () => {
     expect(firstCells('Exit codes').map(Number)).toEqual(Object.values(EXIT));
   });
 
-  it('has commands that the program has, and each of the program is in a guide', async () => {
+  it('lists only commands that exist, and every command is in some guide', async () => {
     const { stdout } = await new Machine(home, {}).run(['--help']);
     const [, list = ''] = stdout.split('Commands:');
     const commands = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name);
@@ -46,7 +45,7 @@ describe('docs/guide/sync-a-folder.md', () => {
     expect(absent).toEqual([]);
   });
 
-  it('has every event of watch', () => {
+  it('lists every event of watch', () => {
     const source = text('client/src/cli/watch/events.ts');
     const told = [...source.matchAll(/event: (?:isConnected \? )?'([a-z-]+)'(?: : '([a-z-]+)')?/g)];
     const events = told.flatMap(([, ...names]) => names.filter((name) => name !== undefined));
@@ -54,7 +53,7 @@ describe('docs/guide/sync-a-folder.md', () => {
     expect(documented.sort()).toEqual(events.sort());
   });
 
-  it('has files of the state that the program writes', () => {
+  it('lists only state files that the program writes', () => {
     const sources = ['synced-folder', 'settings'].map((name) => text(`client/src/cli/${name}.ts`)).join('\n');
     for (const cell of firstCells('Where the state is'))
       expect([cell, sources.includes(`'${cell.replaceAll('`', '')}'`)]).toEqual([cell, true]);
@@ -66,7 +65,7 @@ describe('the systemd unit', () => {
   const valuesOf = (key: string): string[] =>
     [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value = '']) => value);
 
-  it('watches, and does not start again what needs somebody', () => {
+  it('runs watch, and does not restart it after a usage error or when a sign-in is needed', () => {
     expect(valuesOf('ExecStart')).toEqual(['/usr/bin/env cloud-sync watch %h/Notes']);
     expect(valuesOf('RestartPreventExitStatus')).toEqual([`${EXIT.usage} ${EXIT.signInNeeded}`]);
     expect(unit.match(/^\[.*\]$/gm)).toEqual(['[Unit]', '[Service]', '[Install]']);
@@ -74,7 +73,7 @@ describe('the systemd unit', () => {
   });
 
   const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
-  (hasSystemd ? it : it.skip)('is one that systemd takes', () => {
+  (hasSystemd ? it : it.skip)('is accepted by systemd-analyze', () => {
     const file = join(home, 'cloud-sync.service');
     writeFileSync(file, unit);
     const env = { ...process.env, XDG_RUNTIME_DIR: home, HOME: home };
@@ -101,7 +100,7 @@ describe('the launchd file', () => {
     expect(keys).toHaveLength([...dictionary.matchAll(/<key>/g)].length);
   });
 
-  it('watches, and starts again after a failure alone', () => {
+  it('runs watch, and restarts it only after a failure', () => {
     const words = /<array>(.*?)<\/array>/s.exec(plist)?.[1] ?? '';
     const args = [...words.matchAll(/<string>(.*?)<\/string>/g)].map(([, word]) => word);
     expect(args).toEqual(['/usr/local/bin/cloud-sync', 'watch', '/Users/ada/Notes']);

@@ -6,10 +6,10 @@ import type { Duplex } from 'node:stream';
 import { Room } from '../../../client/src/cli/watch/room.js';
 import { Session } from '../../../client/src/core/index.js';
 
-/** Below the 30 s that a WebSocket waits by itself for the answer to its close. */
+/** Less than the 30 s that a WebSocket waits for the answer to its close. */
 const SOON_MS = 25_000;
 
-/** What a WebSocket's handshake answers to a key (RFC 6455). */
+/** The Sec-WebSocket-Accept for a key (RFC 6455). */
 const acceptOf = (key: string | undefined): string =>
   createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 
@@ -18,7 +18,7 @@ function frame(text: string): Buffer {
 }
 
 describe('the live room of watch', () => {
-  it('is left at once on a link that swallows the answer to the close', async () => {
+  it('is left at once when the answer to the close is lost', async () => {
     const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const upgraded = new Promise<Duplex>((resolve) =>

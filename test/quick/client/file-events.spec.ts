@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { FileEvents } from '../../../client/src/cli/watch/file-events.js';
 import { Rules } from '../../../client/src/folder/index.js';
 
-/** What this process watches, as Linux lists it. */
+/** The number of inotify watches of this process. */
 function watches(): number {
   const infos = readdirSync('/proc/self/fdinfo').map((name) => {
     try {
       return readFileSync(join('/proc/self/fdinfo', name), 'utf8');
     } catch {
-      return ''; // that of the directory that was just read
+      return ''; // the descriptor of the listing itself
     }
   });
   return infos.flatMap((info) => info.match(/^inotify /gm) ?? []).length;
@@ -28,7 +28,7 @@ const eventsOf = (rules: () => Promise<Rules | undefined>): FileEvents =>
   new FileEvents({ root, rules, onChange: () => undefined, onProblem: () => undefined });
 
 describe('the watchers of a folder', () => {
-  it('are one at a time, however many restarts overlap', async () => {
+  it('exist once, however many restarts overlap', async () => {
     const before = watches();
     const events = eventsOf(() => Promise.resolve(new Rules('')));
     await events.start();
@@ -40,7 +40,7 @@ describe('the watchers of a folder', () => {
     expect(watches()).toBe(before);
   });
 
-  it('are gone after a close in the middle of a restart', async () => {
+  it('are removed by a close during a restart', async () => {
     const before = watches();
     let letRead: (rules: Rules) => void = () => undefined;
     const reading = new Promise<Rules>((resolve) => (letRead = resolve));
@@ -58,7 +58,7 @@ describe('the watchers of a folder', () => {
     expect(watches()).toBe(before);
   });
 
-  it('leave nothing behind that waits for the close', async () => {
+  it('leave no abort listener behind', async () => {
     const added = jest.spyOn(AbortSignal.prototype, 'addEventListener');
     const events = eventsOf(() => Promise.resolve(new Rules('')));
     await events.start();

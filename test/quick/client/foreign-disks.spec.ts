@@ -84,7 +84,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
     );
   }
 
-  it('is known for what it is', async () => {
+  it('is detected as one that folds case, counts UTF-16 and refuses characters like Windows', async () => {
     expect(await new NodeDisk(card.path).traits()).toMatchObject({
       foldsCase: true,
       nameUnit: 'utf16',
@@ -92,7 +92,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
     });
   });
 
-  it('ends alike, and follows renames by case alone in both directions', async () => {
+  it('converges with another folder, and follows case-only renames in both directions', async () => {
     write('home', 'plan.md', 'plan');
     write('home', 'd/K\u00f6ln.md', 'K\u00f6ln');
     await quietly('home', 'card');
@@ -110,7 +110,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
     expect(files('card')).toEqual(files('home'));
   });
 
-  it('tells by name what it cannot have, and deletes none of that', async () => {
+  it('reports each file that it cannot hold, and deletes none of them elsewhere', async () => {
     const fine = { 'a.md': 'small', 'd/fine.md': 'fine' };
     const not = { 'A.md': 'large', 'why?.md': 'why', 'a:b.md': 'x', 'd/end.': 'end' };
     for (const [path, text] of Object.entries({ ...fine, ...not })) write('home', path, text);
@@ -126,7 +126,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
     expect(files('home')).toEqual({ ...fine, ...not, 'd/fine.md': 'finer' });
   });
 
-  it('tells of a decomposed twin where both can be there', async () => {
+  it('reports a decomposed twin of a name where both can exist', async () => {
     write('card', 'K\u00f6ln.md', 'one');
     write('card', 'Ko\u0308ln.md', 'two');
     const twins = Object.keys(files('card')).length;
@@ -137,7 +137,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
     expect(Object.keys(files('card'))).toHaveLength(twins);
   });
 
-  it('hides no edit behind its whole seconds', async () => {
+  it('misses no edit although it keeps times in whole seconds', async () => {
     write('card', 'a.md', 'one');
     await quietly('card');
     for (const text of ['two', 'six', 'ten']) {
@@ -150,7 +150,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
     }
   });
 
-  it('that is full takes what fits, tells the rest by name, and gets it once there is room', async () => {
+  it('that is full gets what fits, reports the rest, and gets it once there is room', async () => {
     write('home', 'ballast', 'x'.repeat(5_000_000));
     await quietly('home', 'card');
     write('home', 'film.mov', 'f'.repeat(4_000_000));
@@ -169,7 +169,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
     expect(files('card')['note.md']).toBe('a note');
   });
 
-  it('answers as the disk of the simulator that folds case', async () => {
+  it('behaves like the case-folding disk of the simulator', async () => {
     const [a, d, da, db, otherA, otherDa, otherD] = [0, 2, 3, 4, 10, 11, 12];
     const made = [
       ...[
@@ -178,7 +178,7 @@ describeOnForeignDisk('a folder on an exFAT disk', () => {
         ['stat', otherA],
         ['read', otherA],
         ['replace', otherA],
-        ['read', otherA], // by `a`, the system still knows the times before for a second
+        ['read', otherA], // the system reports the old times of `a` for another second
       ],
       ...[
         ['rename', a, 3],

@@ -48,14 +48,14 @@ beforeEach(() => {
   proxy.requests.length = 0;
 });
 
-/** Waits for nothing; the pauses that it was asked for are in `pauses`. */
+/** A client that does not sleep, but records the requested pauses. */
 function impatient(options: HttpOptions = {}) {
   const pauses: number[] = [];
   const sleep = (ms: number): Promise<void> => Promise.resolve(void pauses.push(ms));
   return { pauses, http: new Http({ sleep, random: () => 1, ...options }) };
 }
 
-/** These faults, one for each request, and then none. */
+/** Applies one fault to each request, and then none. */
 function weather(...faults: Fault[]): void {
   proxy.set(() => faults.shift());
 }
@@ -105,7 +105,7 @@ describe('repeats', () => {
     { kind: 'answer', status: 503 },
     { kind: 'answer', status: 429 },
     { kind: 'answer', status: 500 },
-  ])('a request that may be, after $kind $status, with growing pauses', async (fault) => {
+  ])('a repeatable request after $kind $status, with growing pauses', async (fault) => {
     const { http, pauses } = impatient();
     weather(fault, fault, fault);
     const answer = await http.send(get('/api/v1/auth/me'));
@@ -114,7 +114,7 @@ describe('repeats', () => {
     expect(pauses).toEqual([500, 1_000, 2_000]);
   });
 
-  it('an upload whose answer is lost, which lands once', async () => {
+  it('an upload whose answer is lost, which is stored once', async () => {
     const { http } = impatient();
     weather({ kind: 'cut after sending' }, { kind: 'truncate request' }, { kind: 'reset' });
     const answer = await http.send(put('bG9zdA', Buffer.alloc(200_000, 7)));
@@ -133,7 +133,7 @@ describe('repeats', () => {
     },
   );
 
-  it('gives up after the last attempt, with the answer or the reason', async () => {
+  it('a request as often as allowed, and then returns the last answer or throws the error', async () => {
     const { http, pauses } = impatient({ retries: { attempts: 3 } });
     proxy.set(() => ({ kind: 'answer', status: 503 }));
     expect((await http.send(get('/health'))).status).toBe(503);
@@ -143,7 +143,7 @@ describe('repeats', () => {
     await expect(http.send(get('/health'))).rejects.toThrow(/127\.0\.0\.1:\d+ gave no whole answer: .+/);
   });
 
-  it('draws its pauses from nothing to the whole', async () => {
+  it('a request after random pauses between zero and the full one', async () => {
     const draws = [0, 0.5, 0.25];
     const { http, pauses } = impatient({ random: () => draws.shift() ?? 1 });
     weather({ kind: 'reset' }, { kind: 'reset' }, { kind: 'reset' });
@@ -157,7 +157,7 @@ describe('repeats', () => {
     ['soon', [500]],
     ['Fri, 27 Nov 2020 20:00:00 GMT', [500]],
     ['Fri, 27 Nov 2093 20:00:00 GMT', []],
-  ])('waits as Retry-After: %s says, but not for more than a minute', async (header, expected) => {
+  ])('a request after the time in Retry-After: %s, up to a minute', async (header, expected) => {
     let count = 0;
     const url = await listening((_, response) => {
       if (count++ === 0) response.writeHead(503, { 'retry-after': header }).end();
@@ -169,7 +169,7 @@ describe('repeats', () => {
     expect(pauses).toEqual(expected);
   });
 
-  it.each([429, 503])('what the service refuses with %d and a time, whatever the request', async (status) => {
+  it.each([429, 503])('any request that is refused with %d and a Retry-After', async (status) => {
     let count = 0;
     const url = await listening((_, response) => {
       if (count++ === 0) response.writeHead(status, { 'retry-after': '1' }).end();
@@ -179,7 +179,7 @@ describe('repeats', () => {
     expect((await http.send({ method: 'POST', url, repeatable: false })).status).toBe(201);
   });
 
-  it('nothing after its caller has given up, also between attempts', async () => {
+  it('nothing after the caller has aborted, also between attempts', async () => {
     const caller = new AbortController();
     const sleep = (): Promise<void> => {
       caller.abort(new Error('the person has closed the window'));
@@ -196,9 +196,9 @@ describe('repeats', () => {
 });
 
 describe('silence', () => {
-  /** However slow the machine is, whoever is silent for so long does not speak any more. */
+  /** Safe on a slow machine, because the peer never speaks again. */
   const short = { silenceMs: 300, retries: { attempts: 1 } };
-  /** It is over when a test says so. */
+  /** Ends only when a test fires the timer. */
   const long = { silenceMs: 3_600_000, retries: { attempts: 1 } };
   let timers: HeldTimers;
   beforeEach(() => void (timers = holdTimers(long.silenceMs)));
@@ -211,7 +211,7 @@ describe('silence', () => {
     await expect(sending).rejects.toMatchObject({ name: 'NetworkError', cause: expect.any(SilenceError) });
   });
 
-  it('ends a request whose first attempt was swallowed, and the next one lands', async () => {
+  it('ends an attempt without an answer, and the next one succeeds', async () => {
     const { http } = impatient({ silenceMs: long.silenceMs });
     weather({ kind: 'blackhole' });
     const sending = http.send(get('/health'));
@@ -221,7 +221,7 @@ describe('silence', () => {
     expect(proxy.requests).toHaveLength(2);
   });
 
-  it('breaks off a streamed answer', async () => {
+  it('aborts a streamed answer', async () => {
     const { http } = impatient(long);
     const content = Buffer.alloc(300_000, 1);
     await http.send(put('c3RhbGw', content));
@@ -238,7 +238,7 @@ describe('silence', () => {
     await broken;
   });
 
-  it('is no limit on the time that a slow transfer takes in all: it begins anew with each part', async () => {
+  it('does not limit the duration of a slow transfer: its timer restarts with each part', async () => {
     const PARTS = 12;
     let answered = (): void => undefined;
     const url = await listening((request, response) => {
@@ -274,14 +274,14 @@ describe('silence', () => {
   });
 
   it.each([true, false])(
-    'gives an upload the time that buffers need; with streams to the network: %s',
+    'allows an upload the time that buffers need; with streamed uploads: %s',
     async (streamsUploads) => {
       const received: Buffer[] = [];
       let read = (): void => undefined;
       const isRead = new Promise<void>((resolve) => (read = resolve));
       const url = await listening((request, response) => {
         void (async () => {
-          await isRead; // what was sent waits in the buffers of the system meanwhile
+          await isRead; // until then, the body is in buffers of the system
           for await (const chunk of request) received.push(chunk as Buffer);
           response.end();
         })();
@@ -296,22 +296,22 @@ describe('silence', () => {
     },
   );
 
-  it('does not run while nobody reads a streamed answer', async () => {
+  it('is not timed while the caller does not read a streamed answer', async () => {
     const url = await listening((_, response) => response.end(Buffer.alloc(5_000_000)));
     const answer = await new Http(long).send({ method: 'GET', url, repeatable: true, streams: true });
     const { started } = timers;
     const chunks = chunksIn(answer.body);
     let { length } = (await chunks.next()).value as Uint8Array;
-    // Another one is taken before anybody asks for it.
+    // One chunk is read ahead.
     await eventually(() => expect([timers.started > started, timers.running()]).toEqual([true, []]));
     for await (const chunk of chunks) length += chunk.length;
     expect(length).toBe(5_000_000);
   });
 });
 
-describe('bodies', () => {
+describe('a body', () => {
   it.each([true, false])(
-    'of a stream, once for each attempt; with streams to the network: %s',
+    'from a stream is opened once for each attempt; with streamed uploads: %s',
     async (streamsUploads) => {
       const { http } = impatient({ streamsUploads });
       const content = Buffer.alloc(150_000, 3);
@@ -352,7 +352,7 @@ describe('an error of the service', () => {
     expect(error.message).toMatch(/^POST \/api\/v1\/workspaces\/\S+\/sync\/pull answered 409: the cursor/);
   });
 
-  it.each(['', 'not json', '[1]', 'null', '{"error":7}'])('is one with the body %j too', async (body) => {
+  it.each(['', 'not json', '[1]', 'null', '{"error":7}'])('has no reason for the body %j', async (body) => {
     const error = await ApiError.of(
       { method: 'GET', url: 'http://x/y' },
       new Response(body, { status: 500 }),
@@ -362,7 +362,7 @@ describe('an error of the service', () => {
 });
 
 describe('tokens', () => {
-  it('are renewed once for many requests that are refused with the same', async () => {
+  it('are renewed once for many requests that are refused with the same token', async () => {
     let made = 0;
     const tokens = new RenewedToken(() => Promise.resolve(`token ${++made}`));
     const seen: string[] = [];
@@ -380,7 +380,7 @@ describe('tokens', () => {
     expect(made).toBe(2);
   });
 
-  it('are asked for again after a failure, and are not renewed without end', async () => {
+  it('are requested again after a failure, and renewed at most once for a request', async () => {
     let calls = 0;
     const tokens = new RenewedToken(() =>
       ++calls === 1 ? Promise.reject(new Error('no')) : Promise.resolve('t'),
@@ -394,7 +394,7 @@ describe('tokens', () => {
     expect(calls).toBe(3);
   });
 
-  it('are renewed before a JWT ends, by how long it lasts and not by whose clock', async () => {
+  it('are renewed before a JWT expires, by its lifetime and not by the clock of the server', async () => {
     let [now, made] = [1_000_000_000_000, 0];
     const jwt = () => {
       const claims = { iat: 50, exp: 950, n: ++made };

@@ -40,7 +40,7 @@ afterAll(async () => {
 const withToken = (url = link.url, token = user.token, silenceMs?: number) =>
   Session.withAccessToken(url, token, { ...(silenceMs && { silenceMs }), retries: { attempts: 1 } });
 
-/** A room, and everything that it has told; `pauses` holds those that it was to make. */
+/** A room with a record of its news, its connections and the requested pauses. */
 function listen(options: Partial<LiveRoomOptions> = {}) {
   const told: string[] = [];
   const pauses: number[] = [];
@@ -68,7 +68,7 @@ const isConnected = ({ connected }: { connected: boolean[] }) =>
   eventually(() => expect(connected.at(-1)).toBe(true));
 
 describe('a live room', () => {
-  it('tells of changes of other devices, of assets, and of each new connection', async () => {
+  it('reports changes by other devices, changes of assets, and each new connection', async () => {
     const heard = listen();
     const connected = ['changes', 'assets-changed'];
     await eventually(() => expect(heard.told).toEqual(connected));
@@ -78,7 +78,7 @@ describe('a live room', () => {
     await eventually(() => expect(heard.told).toEqual([...connected, ...connected]));
   });
 
-  it('works with the WebSocket of the platform, and does without it not', async () => {
+  it('uses the WebSocket of the platform, and throws without one', async () => {
     const platform = globalThis as { WebSocket?: unknown };
     const { WebSocket: own } = platform;
     try {
@@ -91,7 +91,7 @@ describe('a live room', () => {
     }
   });
 
-  it('connects again when the connection is cut, and tells that something may have changed', async () => {
+  it('connects again when the connection is cut, and reports that something may have changed', async () => {
     const heard = listen();
     await isConnected(heard);
     link.cut();
@@ -100,7 +100,7 @@ describe('a live room', () => {
     expect(heard.pauses).toEqual([500]);
   });
 
-  it('connects at once when it is told that the network is back', async () => {
+  it('connects at once when it is woken', async () => {
     const heard = listen({ random: () => 1e6, sleep: undefined as never });
     await isConnected(heard);
     link.cut();
@@ -111,7 +111,7 @@ describe('a live room', () => {
   });
 
   it('notices a connection that has fallen silent', async () => {
-    const session = withToken(link.url, user.token, 2_000); // its requests meet the silence too
+    const session = withToken(link.url, user.token, 2_000); // its requests are silenced too
     const heard = listen({ session, times: { silenceMs: 600 } });
     await isConnected(heard);
     link.silence();
@@ -120,7 +120,7 @@ describe('a live room', () => {
     await isConnected(heard);
   });
 
-  it('keeps a connection in which nothing happens, because its pings are answered', async () => {
+  it('keeps an idle connection, because its pings are answered', async () => {
     const [silenceMs, pingMs] = [3_600_000, 1_200_000];
     const timers = holdTimers(pingMs);
     try {
@@ -130,7 +130,7 @@ describe('a live room', () => {
       await areBegun(2);
       for (let ping = 1; ping <= 3; ping++) {
         timers.goOff(pingMs);
-        await areBegun(2 + 2 * ping); // by the answer
+        await areBegun(2 + 2 * ping); // restarted by the answer
       }
       expect(heard.connected).toEqual([true]);
     } finally {
@@ -138,7 +138,7 @@ describe('a live room', () => {
     }
   });
 
-  it('gives up a connection that is silent from the start', async () => {
+  it('gives up a connection without a welcome, and tries again after growing pauses', async () => {
     const silent = await impostor(() => undefined);
     const heard = listen({ session: withToken(silent.url), times: { welcomeMs: 200 } });
     await eventually(() => expect(heard.pauses.length).toBeGreaterThan(2));
@@ -149,7 +149,7 @@ describe('a live room', () => {
   });
 
   it.each(['nonsense', '7', 'null', '{"type":"welcome","cursor":"x"}', Buffer.from([1, 2])])(
-    'takes nothing but what was agreed: %s',
+    'reports nothing for a malformed message: %s',
     async (message) => {
       const hostile = await impostor((socket) => socket.send(message));
       const heard = listen({ session: withToken(hostile.url), times: { welcomeMs: 300 } });
@@ -164,7 +164,7 @@ describe('a live room', () => {
     [4404, 'workspace deleted'],
     [4403, 'access denied'],
     [1009, 'client at fault'],
-  ])('is closed for good with %d', async (code, reason) => {
+  ])('is closed for good by code %d', async (code, reason) => {
     const closing = await impostor((socket) => socket.close(code));
     const { room, pauses } = listen({ session: withToken(closing.url) });
     await expect(room.closed).rejects.toMatchObject({ name: 'LiveRoomClosed', reason });
@@ -177,7 +177,7 @@ describe('a live room', () => {
     [4401, [500, 500, 500]],
     [1013, [4_000, 32_000, 60_000]],
     [4429, [4_000, 32_000, 60_000]],
-  ])('connects again after %d, in time', async (code, expected) => {
+  ])('connects again after code %d, with the pauses of that code', async (code, expected) => {
     const closing = await impostor((socket) => {
       socket.send('{"type":"welcome","cursor":0,"deviceCount":1}');
       socket.close(code);
@@ -189,7 +189,7 @@ describe('a live room', () => {
     await closing.close();
   });
 
-  it('ends when the workspace is deleted, the token is refused, or somebody closes it', async () => {
+  it('ends when the workspace is deleted, the token is refused, or it is closed', async () => {
     const heard = listen();
     await isConnected(heard);
     await user.delete(workspace.path).expect(200);
@@ -206,7 +206,7 @@ describe('a live room', () => {
   });
 });
 
-/** Answers every request with `{}`, and does with sockets what it is told, once they have said hello. */
+/** A server that answers every request with `{}`, and calls `whenHello` once a socket has said hello. */
 async function impostor(whenHello: (socket: WebSocket) => void) {
   const server = createServer((_, response) => response.end('{}'));
   const sockets = new WebSocketServer({ server });

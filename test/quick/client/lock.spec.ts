@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { AlreadyRunning, Lock } from '../../../client/src/folder/index.js';
 import { ROOT } from '../../kit/deployment.js';
 
-/** The lock of a state, with processes of their own. */
 const PROCESSES = 4;
 const FOR_MS = 4_000;
-/** By each, however long a slow machine takes for it. */
+/** Each process takes the lock at least this often, however long that lasts. */
 const LEAST = 50;
 
 let home: string;
@@ -19,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 describe('a lock', () => {
-  it('that a killed process has left is taken by one of several at a time, however they meet', async () => {
+  it('left by a killed process is taken by one of several processes at a time', async () => {
     const program = join(ROOT, 'test/kit/programs/contend.mjs');
     const env = {
       ...process.env,
@@ -41,7 +40,7 @@ describe('a lock', () => {
     expect(sum('taken')).toBeGreaterThanOrEqual(PROCESSES * LEAST);
   });
 
-  it('is free again when whoever removed a leftover was killed in the middle of it', async () => {
+  it('can be taken after a process was killed while it removed a stale lock', async () => {
     const path = join(home, 'lock');
     for (const name of ['lock', 'lock.stale', 'lock.stale.stale'])
       writeFileSync(join(home, name), '4194304 1');

@@ -31,11 +31,11 @@ describe('names in a vault', () => {
     },
   );
 
-  it.each(['a', '...', '.a', 'a b ', 'a\\b', 'K\u00f6ln', '\u{1f600}', 'con', 'a:b'])('takes %j', (name) => {
+  it.each(['a', '...', '.a', 'a b ', 'a\\b', 'K\u00f6ln', '\u{1f600}', 'con', 'a:b'])('allows %j', (name) => {
     expect(vaultProblem(name)).toBeUndefined();
   });
 
-  it('are composed', () => {
+  it('are composed (NFC)', () => {
     expect(vaultName('Ko\u0308ln')).toBe('K\u00f6ln');
   });
 
@@ -50,12 +50,12 @@ describe('names in a vault', () => {
     'Ko\u0308ln',
     'a\u0000',
     `${'a/'.repeat(1_600)}a`,
-  ])('refuses a received path that leads elsewhere or has another form: %j', (path) => {
+  ])('refuses a received path that is unsafe or not in normal form: %j', (path) => {
     expect(pathProblem(path)).toBeDefined();
   });
 });
 
-describe('dangerous places', () => {
+describe('dangerous paths', () => {
   it.each([
     '.git/config',
     'notes/.git/hooks/pre-commit',
@@ -79,7 +79,7 @@ describe('dangerous places', () => {
     '.\u017fvn/entries', // a long s folds to s
     'Desktop.ini',
     'AUTORUN.INF',
-  ])('are found in every spelling: %j', (path) => {
+  ])('are recognised in every spelling: %j', (path) => {
     expect(isDangerous(path)).toBe(true);
   });
 
@@ -93,12 +93,12 @@ describe('dangerous places', () => {
     'a: b',
     'x/.cloudsyncignore',
     'digit~1',
-  ])('leave other names alone: %j', (path) => {
+  ])('do not include similar names: %j', (path) => {
     expect(isDangerous(path)).toBe(false);
   });
 });
 
-describe('what a disk takes for one name', () => {
+describe('names that a disk cannot tell apart', () => {
   it.each([
     ['Note', 'nOTE'],
     ['K\u00f6ln', 'KO\u0308LN'],
@@ -106,19 +106,19 @@ describe('what a disk takes for one name', () => {
     ['\u03c3', '\u03c2'],
     ['\ufb01', 'FI'],
     ['a\u200db', 'AB'],
-  ])('has one key: %j and %j', (one, other) => {
+  ])('have the same key: %j and %j', (one, other) => {
     expect(foldKey(MAC, one)).toBe(foldKey(MAC, other));
     expect(foldKey(LINUX, one)).not.toBe(foldKey(LINUX, other));
   });
 
-  it('keeps other names apart', () => {
+  it('have another key than other names', () => {
     const names = ['a', 'b', '\u00e4', 'ae', 'a b', 'a/b', '1', 'A1'];
     expect(new Set(names.map((name) => foldKey(MAC, name))).size).toBe(names.length);
   });
 });
 
-describe('what a disk can have', () => {
-  it('counts in its own unit', () => {
+describe('the length of a name', () => {
+  it('is counted in the unit of the disk', () => {
     const wide = '\u{1f600}'.repeat(64); // 256 bytes, 128 units
     expect(diskProblem(LINUX, wide)).toMatch(/longer/);
     expect(diskProblem(MAC, wide)).toBeUndefined();
@@ -143,7 +143,7 @@ describe('the name of a conflict copy', () => {
     expect(named(path, count)).toBe(expected);
   });
 
-  it('fits every disk, whatever the name and the device', () => {
+  it('is valid, distinct and at most 255 bytes long, whatever the name and the device', () => {
     const segment = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 255, size: 'max' })
       .map((text) => text.normalize('NFC').replace(/[\p{Cc}\p{Cs}/]/gu, 'x'))
@@ -168,7 +168,7 @@ describe('the name of a conflict copy', () => {
     );
   });
 
-  it('keeps the extension, and cuts no letter in two', () => {
+  it('keeps the extension, and splits no character', () => {
     const copy = named(`${'\u{1f600}'.repeat(62)}.md`);
     expect(copy).toMatch(/^\u{1f600}+ \(conflict from laptop\)\.md$/u);
     expect(utf8Length(copy)).toBeGreaterThan(250);

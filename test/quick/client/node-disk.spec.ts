@@ -61,7 +61,7 @@ async function readAll(path: string, expected?: Stat): Promise<string> {
 }
 
 describe('a directory of this machine', () => {
-  it('lists exact names with what each is, and leaves the client its own', async () => {
+  it('lists exact names with their kinds, without the directory of the client', async () => {
     put('d/a.md', 'x');
     put('K\u00f6ln', '1');
     put('Ko\u0308ln', '2');
@@ -82,7 +82,7 @@ describe('a directory of this machine', () => {
     expect(await failure(disk.list('link'))).toBe('in-the-way');
   });
 
-  it('tells names that are no Unicode', async () => {
+  it('lists a name that is not UTF-8 as undefined, with a readable form', async () => {
     writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x66, 0xff])]), 'x');
     put('fine \ufffd', 'x');
     const names = (await disk.list('')).map(({ name, shown }) => [name, shown]);
@@ -91,7 +91,7 @@ describe('a directory of this machine', () => {
     expect(names).toContainEqual(['fine \ufffd', 'fine \ufffd']);
   });
 
-  it('counts time in nanoseconds', async () => {
+  it('reports times in nanoseconds', async () => {
     put('a', 'x');
     const { mtimeNs } = lstatSync(join(root, 'a'), { bigint: true });
     expect((await stat('a')).mtimeNs).toBe(mtimeNs);
@@ -99,7 +99,7 @@ describe('a directory of this machine', () => {
     expect(await disk.stat('a/b')).toBeUndefined();
   });
 
-  it('reads only the file that was seen, whole', async () => {
+  it('reads a file completely, and only if it is unchanged', async () => {
     put('a', 'content');
     const before = await stat('a');
     expect(await readAll('a')).toBe('content');
@@ -112,7 +112,7 @@ describe('a directory of this machine', () => {
     expect(await reading).toBe('changed');
   });
 
-  it('does not read a file without end that grows as fast as it is read', async () => {
+  it('does not read forever from a file that grows as fast as it is read', async () => {
     put('log', 'x'.repeat(2_000_000));
     let chunks = 0;
     const reading = async () => {
@@ -125,7 +125,7 @@ describe('a directory of this machine', () => {
     expect(chunks).toBeLessThan(4);
   });
 
-  it('leaves nothing of a stream that ends with an error, and throws that', async () => {
+  it('leaves nothing of a stream that fails, and throws its error', async () => {
     async function* broken() {
       yield bytes('the beginning');
       await Promise.resolve();
@@ -138,7 +138,7 @@ describe('a directory of this machine', () => {
     expect(text('a')).toBe('whole');
   });
 
-  it('does not wait for a pipe that took the place of a file', async () => {
+  it('does not block on a pipe that has replaced a file', async () => {
     put('a', 'x');
     const before = await stat('a');
     rmSync(join(root, 'a'));
@@ -146,7 +146,7 @@ describe('a directory of this machine', () => {
     expect(await failure(readAll('a', before))).toBe('changed');
   });
 
-  it('makes files appear whole, and replaces only what was seen', async () => {
+  it('places files completely, and replaces a file only if it is unchanged', async () => {
     const one = await disk.stage(bytes('one'));
     expect(readdirSync(root)).toEqual(['.cloud-sync']);
     const placed = await disk.place(one, 'd/e/a.md', undefined);
@@ -161,7 +161,7 @@ describe('a directory of this machine', () => {
     expect(readdirSync(join(root, '.cloud-sync/staging'))).toEqual([]);
   });
 
-  it('keeps the permissions of what it replaces, and leaves other hard links alone', async () => {
+  it('keeps the permissions of a replaced file, and does not change its other hard links', async () => {
     put('a', 'secret');
     chmodSync(join(root, 'a'), 0o600);
     linkSync(join(root, 'a'), join(outside, 'a'));
@@ -170,7 +170,7 @@ describe('a directory of this machine', () => {
     expect(readFileSync(join(outside, 'a'), 'utf8')).toBe('secret');
   });
 
-  it('renames and removes only what was seen', async () => {
+  it('renames and removes a file only if it is unchanged', async () => {
     put('a', 'x');
     put('b', 'y');
     const a = await stat('a');
@@ -182,7 +182,7 @@ describe('a directory of this machine', () => {
     expect([existsSync(join(root, 'a')), text('b')]).toEqual([false, 'y']);
   });
 
-  it('removes empty directories alone', async () => {
+  it('removes only empty directories', async () => {
     put('d/e/a', 'x');
     expect(await disk.removeDirectory('d/e')).toBe(false);
     rmSync(join(root, 'd/e/a'));
@@ -190,7 +190,7 @@ describe('a directory of this machine', () => {
     expect(await disk.removeDirectory('nowhere')).toBe(false);
   });
 
-  it('keeps the marker, and throws away what a killed run has staged', async () => {
+  it('keeps the marker, and clears what a killed run has staged', async () => {
     expect(await disk.readMarker()).toBeUndefined();
     await disk.writeMarker('one', undefined);
     expect(await failure(disk.writeMarker('x', undefined))).toBe('changed');
@@ -203,7 +203,7 @@ describe('a directory of this machine', () => {
     expect(await disk.readMarker()).toBe('two');
   });
 
-  it('knows what it can have as names, and leaves nothing of the trial', async () => {
+  it('detects which names the disk supports, and leaves no probe files', async () => {
     const traits = await disk.traits();
     expect(traits).toMatchObject({ maxName: 255, windowsDevices: process.platform === 'win32' });
     if (process.platform === 'linux') {
@@ -221,7 +221,7 @@ describe('a directory of this machine', () => {
     expect(readdirSync(join(root, '.cloud-sync/staging'))).toEqual([]);
   });
 
-  it('tells how much room there is', async () => {
+  it('reports the free space', async () => {
     expect(await disk.freeBytes()).toBeGreaterThan(0);
   });
 });
@@ -230,14 +230,14 @@ it.each([
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the quota of the disk is used up'],
   ['EFBIG', 'larger than a file of this disk can be'],
-])('%s is told as what it is', (code, message) => {
+])('%s is reported as a full disk, with its reason', (code, message) => {
   expect(diskError(Object.assign(new Error(code), { code }))).toMatchObject({ failure: 'full', message });
 });
 
 const noSmallDisk = whyNoDisk();
 if (noSmallDisk !== undefined) process.stderr.write(`skipped: a disk of 1 MiB: ${noSmallDisk}\n`);
 (noSmallDisk === undefined ? it : it.skip)(
-  'a disk of 1 MiB takes what fits, and keeps nothing of the rest',
+  'a disk of 1 MiB stores what fits, and keeps nothing of the rest',
   async () => {
     const small = SmallDisk.mount(1);
     try {
@@ -258,7 +258,7 @@ if (noSmallDisk !== undefined) process.stderr.write(`skipped: a disk of 1 MiB: $
   },
 );
 
-it('what takes the place of a private file, or is a copy of it, is private', async () => {
+it('a replacement or a copy of a private file is private', async () => {
   const mode = (path: string) => statSync(join(root, path)).mode & 0o777;
   put('private', 'x');
   chmodSync(join(root, 'private'), 0o600);
@@ -301,7 +301,7 @@ describe('links that lead out of the folder', () => {
     expect(readFileSync(join(outside, 'a'), 'utf8')).toBe('theirs');
   });
 
-  it('do not take the place of the own directory', async () => {
+  it('are refused in place of the client’s own directory', async () => {
     symlinkSync(outside, join(root, '.cloud-sync'));
     expect(await failure(disk.stage(bytes('x')))).toBe('in-the-way');
     expect(await failure(disk.writeMarker('x', undefined))).toBe('in-the-way');
@@ -309,7 +309,7 @@ describe('links that lead out of the folder', () => {
   });
 
   const onLinux = process.platform === 'linux' ? it : it.skip;
-  onLinux('win no race: a directory that is exchanged for one is written to where it is now', () => {
+  onLinux('cannot win a race: a write follows the directory that a link has replaced', () => {
     mkdirSync(join(root, 'real/deep'), { recursive: true });
     inParent(root, 'real/deep/x', false, (address) => {
       renameSync(join(root, 'real'), join(root, 'moved'));
@@ -321,8 +321,8 @@ describe('links that lead out of the folder', () => {
   });
 });
 
-describe('the file of the state', () => {
-  it('grows, is cut and is replaced', async () => {
+describe('the state file', () => {
+  it('can be appended to, truncated and replaced', async () => {
     const path = join(home, 'state/of/folder/journal');
     const file = new NodeStateFile(path);
     expect(await file.read()).toHaveLength(0);
@@ -341,7 +341,7 @@ describe('the file of the state', () => {
 });
 
 describe('the lock of a state', () => {
-  it('holds a second client off, and not the next one', async () => {
+  it('refuses a second client while it is held, and admits one after the release', async () => {
     const path = join(home, 'state/lock');
     const lock = await Lock.take(path);
     await expect(Lock.take(path)).rejects.toThrow(AlreadyRunning);
@@ -360,7 +360,7 @@ describe('the lock of a state', () => {
     },
   );
 
-  it('is taken by one of many at once', async () => {
+  it('is taken by at most one of many at once', async () => {
     const path = join(home, 'state-lock');
     writeFileSync(path, '2147483646 1');
     const all = await Promise.allSettled(Array.from({ length: 8 }, () => Lock.take(path)));

@@ -126,7 +126,7 @@ describe('the plan of a path', () => {
     },
     'without stat': {
       none: GONE_HERE,
-      'same stat': CHANGED_HERE, // the time proves nothing, and nobody has looked
+      'same stat': CHANGED_HERE, // the time proves nothing, and no hash is known
       'same hash': UNCHANGED_HERE,
       'other hash': CHANGED_HERE,
       'unknown hash': CHANGED_HERE,
@@ -156,7 +156,7 @@ describe('the plan of a path', () => {
     expect([operations.length <= 1, heldBack, waiting]).toEqual([true, [], []]);
   });
 
-  it('replaces only what was last synced', () => {
+  it('replaces only the local file that it has compared', () => {
     const local = localFile('f', 1);
     const { operations } = planned({
       local: { f: local },
@@ -168,7 +168,7 @@ describe('the plan of a path', () => {
     ]);
   });
 
-  it('does everything in an order in which nothing is missing in between', () => {
+  it('forgets, uploads, deletes, downloads and merges, in this order', () => {
     const { steps } = planned({
       local: { gone: localFile('gone'), new: localFile('new'), both: localFile('both', 3, 9) },
       remote: { there: remoteEntry(), deleted: remoteEntry(), both: remoteEntry('c2', 2) },
@@ -185,26 +185,26 @@ describe('the plan of a path', () => {
   });
 });
 
-describe('what cannot be seen', () => {
+describe('an unreadable path', () => {
   const both = { remote: { 'd/f': remoteEntry() }, synced: { 'd/f': syncedEntry() } };
 
   it.each([
     ['a directory that cannot be read', { unreadable: { d: 'cannot be read' } }],
     ['the folder itself when it cannot be read', { unreadable: { '': 'cannot be read' } }],
     ['a file that cannot be read', { heldBack: { 'd/f': 'cannot be read' } }],
-    ['a link in the place of a directory', { heldBack: { d: 'a link' } }],
+    ['a link in place of a directory', { heldBack: { d: 'a link' } }],
   ])('is no deletion: %s', (_, blind) => {
     const { steps, held } = planned({ ...both, ...blind });
     expect(steps).toEqual([]);
     expect(held).toMatchObject({ 'd/f': Object.values(Object.values(blind)[0])[0] });
   });
 
-  it('is told when no other tree knows it', () => {
+  it('is reported when no other tree has it', () => {
     expect(planned({ heldBack: { link: 'a link' } }).held).toEqual({ link: 'a link' });
   });
 });
 
-describe('what is left out', () => {
+describe('an excluded file', () => {
   const leftOut = (path: string) =>
     isDangerous(path)
       ? { reason: 'dangerous', told: true }
@@ -213,7 +213,7 @@ describe('what is left out', () => {
         : undefined;
   const given = { ...options(), leftOut };
 
-  it('is neither sent nor fetched nor deleted, and forgotten', () => {
+  it('is neither uploaded, downloaded nor deleted, and its synced state is forgotten', () => {
     const { steps, held } = planned(
       {
         local: { 'a.tmp': localFile('a.tmp') },
@@ -228,7 +228,7 @@ describe('what is left out', () => {
 });
 
 describe('limits', () => {
-  it('holds back what is too large, in both directions', () => {
+  it('hold back files that are too large, in both directions', () => {
     const { steps, held } = planned({
       local: {
         big: localFile('big', 1, 1_001),
@@ -247,7 +247,7 @@ describe('limits', () => {
     expect(held.big).toMatch(/larger than the limit/);
   });
 
-  it('still deletes what is too large and was deleted there', () => {
+  it('do not hold back the deletion of a file that is too large', () => {
     const big = syncedEntry({ size: 5_000, stat: stat(1, 5_000) });
     expect(planned({ local: { f: localFile('f', 1, 5_000) }, synced: { f: big } }).steps).toEqual([
       'delete-local f',
@@ -258,15 +258,15 @@ describe('limits', () => {
   it.each([
     ['a name of 256 bytes', LINUX, name, /longer than this disk takes/],
     [
-      'a path beyond the disk',
+      'a path too long for the disk',
       { ...LINUX, maxPathBytes: 20 },
       'a/b/c/d/e/f/g/h/i/j/k',
       /longer than this disk/,
     ],
     ['a colon', WINDOWS, 'a:b', /character that this disk does not take/],
     ['a dot at the end', WINDOWS, 'd./x', /character that this disk does not take/],
-    ['a device', WINDOWS, 'x/Aux.md', /takes the name for a device/],
-  ])('holds back %s', (_, traits, path, reason) => {
+    ['a device name', WINDOWS, 'x/Aux.md', /takes the name for a device/],
+  ])('hold back %s', (_, traits, path, reason) => {
     const { steps, held } = planned(
       { remote: { [path]: remoteEntry(), fine: remoteEntry() } },
       options(traits),
@@ -278,20 +278,20 @@ describe('limits', () => {
   it.each([
     ['128 letters of two bytes', WINDOWS, name],
     ['a colon', LINUX, 'a:b'],
-    ['a device', LINUX, 'aux'],
-  ])('takes what this disk can have: %s', (_, traits, path) => {
+    ['a device name', LINUX, 'aux'],
+  ])('allow what the disk supports: %s', (_, traits, path) => {
     expect(planned({ remote: { [path]: remoteEntry() } }, options(traits)).steps).toEqual([
       `download ${path}`,
     ]);
   });
 });
 
-describe('names that a disk takes for one', () => {
+describe('names that a disk cannot tell apart', () => {
   const CASE = ['Note.md', 'note.md'] as const;
   const UNICODE = ['K\u00f6ln.md', 'KO\u0308LN.md'] as const;
   const SHARP = ['stra\u00dfe', 'STRASSE'] as const;
 
-  it.each([CASE, UNICODE, SHARP])('writes one of %s and %s, and tells of the other', (one, other) => {
+  it.each([CASE, UNICODE, SHARP])('downloads one of %s and %s, and holds back the other', (one, other) => {
     const remote = { [one]: remoteEntry(), [other]: remoteEntry('c2') };
     const { steps, held } = planned({ remote }, options(FOLDING));
     const [first, second] = [one, other].sort();
@@ -300,7 +300,7 @@ describe('names that a disk takes for one', () => {
     expect(planned({ remote }).steps).toHaveLength(2);
   });
 
-  it('keeps the one that is here', () => {
+  it('keeps the one that the folder already has', () => {
     const { steps, held } = planned(
       {
         local: { 'note.md': localFile('note.md') },
@@ -313,7 +313,7 @@ describe('names that a disk takes for one', () => {
     expect(Object.keys(held)).toEqual(['Note.md']);
   });
 
-  it('sends a rename by case alone as an upload and a deletion', () => {
+  it('sends a case-only rename as an upload and a deletion', () => {
     const trees = {
       local: { 'Note.md': localFile('Note.md') },
       remote: { 'note.md': remoteEntry() },
@@ -323,7 +323,7 @@ describe('names that a disk takes for one', () => {
       expect(planned(trees, options(traits)).steps).toEqual(['upload Note.md', 'delete-remote note.md']);
   });
 
-  it('follows a rename by case alone: the old name goes, the new one comes after it', () => {
+  it('follows a case-only rename: deletes the old name, and downloads the new one afterwards', () => {
     const trees = {
       local: { 'd/note.md': localFile('d/note.md') },
       remote: { 'D/note.md': remoteEntry('c2') },
@@ -335,7 +335,7 @@ describe('names that a disk takes for one', () => {
     expect(planned(trees).steps).toEqual(['delete-local d/note.md', 'download D/note.md']);
   });
 
-  it('does not take a file for deleted that this disk could not have beside another', () => {
+  it('does not treat a file as deleted that the disk cannot hold beside another', () => {
     const { steps, held } = planned(
       {
         local: { a: localFile('a') },
@@ -348,7 +348,7 @@ describe('names that a disk takes for one', () => {
     expect(held.A).toMatch(/rename one of the two/);
   });
 
-  it('does not take a file for deleted in whose way another spelling stands', () => {
+  it('does not treat a file as deleted when another spelling is in its way', () => {
     const all = ['D/a', 'd'];
     const remote = Object.fromEntries(all.map((path) => [path, remoteEntry()]));
     const synced = Object.fromEntries(all.map((path) => [path, syncedEntry()]));
@@ -358,7 +358,7 @@ describe('names that a disk takes for one', () => {
       );
   });
 
-  it('does not take a file for deleted in whose way something stands that is not synced', () => {
+  it('does not treat a file as deleted when an entry that is not synced is in its way', () => {
     const trees = { remote: { 'D/a': remoteEntry() }, synced: { 'D/a': syncedEntry() } };
     const link = 'a symbolic link is not synced';
     for (const place of ['d', 'd/a']) {
@@ -368,7 +368,7 @@ describe('names that a disk takes for one', () => {
     }
   });
 
-  it('does not take a file for deleted whose name this disk could not have', () => {
+  it('does not treat a file as deleted when the disk does not support its name', () => {
     const name = 'n'.repeat(300);
     const trees = { remote: { [name]: remoteEntry() }, synced: { [name]: syncedEntry() } };
     const { steps, held } = planned(trees);
@@ -376,7 +376,7 @@ describe('names that a disk takes for one', () => {
     expect(held[name]).toMatch(/longer than this disk takes/);
   });
 
-  it('holds back what would come into a directory of another spelling', () => {
+  it('holds back a file whose directory exists in another spelling', () => {
     const { steps, held } = planned(
       {
         local: { 'Docs/a': localFile('Docs/a') },
@@ -399,7 +399,7 @@ describe('files and directories of one name', () => {
     expect([fresh.steps, fresh.waiting]).toEqual([['move-aside a'], ['a/b']]);
   });
 
-  it('waits until a file that was deleted there is gone', () => {
+  it('deletes a file before it downloads into a directory of that name', () => {
     const { steps, waiting } = planned({
       local: { a: localFile('a') },
       remote: { 'a/b/c': remoteEntry() },
@@ -408,7 +408,7 @@ describe('files and directories of one name', () => {
     expect([steps, waiting]).toEqual([['delete-local a'], ['a/b/c']]);
   });
 
-  it('waits until a directory that was deleted there is gone', () => {
+  it('deletes a directory before it downloads a file of that name', () => {
     const { steps, waiting } = planned({
       local: { 'a/b': localFile('a/b'), 'a/c': localFile('a/c') },
       remote: { a: remoteEntry() },
@@ -417,7 +417,7 @@ describe('files and directories of one name', () => {
     expect([steps, waiting]).toEqual([['delete-local a/b', 'delete-local a/c'], ['a']]);
   });
 
-  it('holds a file back where a directory has other files', () => {
+  it('holds back a file when a directory of its name has files', () => {
     const { steps, held } = planned({
       local: { 'a/b': localFile('a/b') },
       remote: { a: remoteEntry(), 'a/b': remoteEntry() },
@@ -427,13 +427,13 @@ describe('files and directories of one name', () => {
     expect(held.a).toMatch(/directory a is in the way/);
   });
 
-  it('removes a directory without files, but none with something that is held back', () => {
+  it('removes a directory without files, unless something in it is held back', () => {
     const remote = { a: remoteEntry() };
     expect(planned({ directories: ['a'], remote }).steps).toEqual(['remove-directory a']);
     expect(planned({ directories: ['a'], heldBack: { 'a/link': 'a link' }, remote }).steps).toEqual([]);
   });
 
-  it('prefers the directory of two that are both new here', () => {
+  it('prefers the directory when both are new', () => {
     const { steps, held } = planned({ remote: { a: remoteEntry(), 'a/b': remoteEntry() } });
     expect(steps).toEqual(['download a/b']);
     expect(held.a).toMatch(/directory a is in the way/);
@@ -454,7 +454,7 @@ describe('files and directories of one name', () => {
     expect(toFile.steps).toEqual(['upload a', 'delete-remote a/b']);
   });
 
-  it('holds back what a link stands in the way of', () => {
+  it('holds back a file when a link is in its way', () => {
     const { steps, held } = planned({
       heldBack: { d: 'a link' },
       remote: { 'd/f': remoteEntry(), e: remoteEntry() },
@@ -474,7 +474,7 @@ describe('mass deletions', () => {
     [20, 20, 0],
     [21, 84, 0],
     [21, 83, 1],
-  ])('asks for %i of %i: %i', (count, of, asked) => {
+  ])('of %i of %i files need consent: %i', (count, of, asked) => {
     const rest = many(of).slice(count);
     const here = planned({
       remote: all(many(of), remoteEntry()),
@@ -496,7 +496,7 @@ describe('mass deletions', () => {
 });
 
 describe('the picture in the README', () => {
-  /** The states of the picture, by what folder and server have beside what was last synced. */
+  /** The states of the picture, by folder and server compared with the last sync. */
   const STATES: [name: string, local: string, remote: string, isKnown: boolean][] = [
     ['newHere', 'other', 'none', false],
     ['newThere', 'none', 'other', false],
@@ -518,7 +518,7 @@ describe('the picture in the README', () => {
   const acts = [...picture.matchAll(/^ *(\w+) --> (?:\w+|\[\*\]) : ([\w-]+)$/gm)];
   const drawn = new Map(acts.map(([, state = '', act]) => [state, act]));
 
-  it.each(STATES)('is what is decided: %s (%s here, %s there)', (name, local, remote, isKnown) => {
+  it.each(STATES)('shows the decision for %s (%s here, %s there)', (name, local, remote, isKnown) => {
     const here = { none: undefined, same: localFile('f'), other: localFile('f', 2, 5, 'p2') }[local];
     const there = {
       ...{ none: undefined, same: remoteEntry() },
@@ -528,7 +528,7 @@ describe('the picture in the README', () => {
     expect([name, drawn.get(name)]).toEqual([name, decided?.kind]);
   });
 
-  it('has these states alone, and one where nothing is done', () => {
+  it('has only these states, and one without an action', () => {
     const states = [...picture.matchAll(/^ *state ".*" as (\w+)$/gm)].map(([, name]) => name);
     expect(states.sort()).toEqual([...new Set(STATES.map(([name]) => name)), 'inSync'].sort());
     expect([...drawn.keys()].sort()).toEqual(states.filter((name) => name !== 'inSync'));

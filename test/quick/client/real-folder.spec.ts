@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** Every file below a directory, but the client's own. */
+/** Every file below a directory, except the client's own. */
 function files(root: string, prefix = ''): Record<string, string> {
   const all: Record<string, string> = {};
   for (const name of readdirSync(join(root, prefix))) {
@@ -71,7 +71,7 @@ describe('folders of this machine', () => {
     return report;
   }
 
-  it('end alike: edits, conflicts, directories, links and what was killed', async () => {
+  it('converge after edits, conflicts, moved directories, links and a killed run', async () => {
     const [one, two] = [join(home, 'one'), join(home, 'two')];
     const write = (path: string, text: string) => {
       mkdirSync(join(path, '..'), { recursive: true });
@@ -111,7 +111,7 @@ describe('folders of this machine', () => {
   });
 });
 
-describe('what programs do to files', () => {
+describe('changes by other programs', () => {
   const server = new SimulatedServer();
   let nonces = 0;
   async function sync(name: string, streamAbove: number) {
@@ -134,7 +134,7 @@ describe('what programs do to files', () => {
     expect([report.stopped, report.leftOver, report.conflicts]).toEqual([undefined, [], []]);
   }
 
-  it.each([0, 1_000_000])('is followed: contents above %i pass through the disk', async (streamAbove) => {
+  it.each([0, 1_000_000])('are followed, with streams above %i bytes', async (streamAbove) => {
     const [one, two] = [`one ${streamAbove}`, `two ${streamAbove}`];
     const at = (path: string) => join(home, one, path);
     const both = async () => {
@@ -176,7 +176,7 @@ describe('what programs do to files', () => {
   });
 });
 
-it('the disk of the simulator answers as the one of this machine', async () => {
+it('the simulated disk behaves like the real one', async () => {
   let runs = 0;
   await fc.assert(
     fc.asyncProperty(calls, async (made) => {

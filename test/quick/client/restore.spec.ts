@@ -52,7 +52,7 @@ function watched(root: string, before: (call: string) => void, after: (call: str
 
 const nothing = (): void => undefined;
 
-/** A folder with its state; opened anew for each act, as by a process of its own. */
+/** A folder with its state, opened anew for each operation, as by a new process. */
 class Device {
   readonly session = Session.withAccessToken(at.proxy.url, at.user.token, http);
   readonly history: VaultHistory;
@@ -91,7 +91,7 @@ class Device {
     return this.folder.sync();
   }
 
-  /** @param meanwhile done when the contents have come, before they are written */
+  /** @param meanwhile called when contents have arrived, before they are written */
   restore(
     state: PastState,
     what: string,
@@ -153,12 +153,12 @@ async function first(one: Device, path: string): Promise<PastState> {
 }
 
 describe('a restore of a file', () => {
-  it('keeps what is there and was not synced under another name, and deletes nothing on the server', async () => {
+  it('keeps an unsynced edit under another name, and deletes nothing on the server', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first', 'second');
     const state = await first(one, 'plan.md');
     const done = await one.restore(state, 'x', undefined, () => one.write('plan.md', 'edited meanwhile'));
-    expect(done).toMatchObject({ restored: [], leftOver: [{ path: 'plan.md' }] }); // seen to be another file
+    expect(done).toMatchObject({ restored: [], leftOver: [{ path: 'plan.md' }] }); // the file has changed
     expect(one.files()).toEqual({ 'plan.md': 'edited meanwhile' });
 
     expect(await one.restore(state, 'x')).toMatchObject({ restored: ['plan.md'], leftOver: [] });
@@ -169,7 +169,7 @@ describe('a restore of a file', () => {
     expect(one.files()).toEqual(both);
   });
 
-  it('removes nothing that the server does not have', async () => {
+  it('removes no file with content that the server does not have', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first');
     await saved(one, 'later.md', 'later');
@@ -184,7 +184,7 @@ describe('a restore of a file', () => {
     expect((await one.restore(state, 'x')).removed).toEqual(['later.md']);
   });
 
-  it('leaves what was edited after an attempt that was broken off had restored it', async () => {
+  it('does not restore a file again that was edited after an interrupted attempt restored it', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first', 'second');
     const state = await first(one, 'plan.md');
@@ -196,7 +196,7 @@ describe('a restore of a file', () => {
     expect((await one.restore(state, 'x')).restored).toEqual(['plan.md']);
   });
 
-  it('makes no copy of what has the same content', async () => {
+  it('makes no copy of a file that already has the content', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first', 'second');
     one.write('plan.md', 'first');
@@ -218,7 +218,7 @@ describe('a restore of a file', () => {
     expect(one.files()).toEqual({ 'plan (conflict from laptop).md': 'edited', 'plan.md': 'edited' });
   });
 
-  it('makes one copy of what was not synced, also when it is killed between the copy and the file', async () => {
+  it('makes one copy of an unsynced edit, even when it is killed between copy and file', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first', 'second');
     one.write('plan.md', 'edited');
@@ -237,11 +237,11 @@ describe('a restore of a file', () => {
     expect(one.files()).toEqual({ 'plan (conflict from laptop).md': 'edited', 'plan.md': 'first' });
   });
 
-  it('writes nothing where programs obey it, and nothing that a rule leaves out', async () => {
+  it('writes no dangerous path, and none that a rule ignores', async () => {
     const one = await device();
     await saved(one, 'secret.txt', 'first', 'second');
     await saved(one, '.cloudsyncignore', '*.txt\n');
-    // As another client of the vault writes it: it opens.
+    // Another client of the vault could have written this: it decrypts.
     const hook = encryptPath(one.keys, '.git/hooks/post-checkout');
     const envelope = await encryptContent(one.keys, hook, Buffer.from('#!/bin/sh\n'));
     await one.real.put(hook, Buffer.from(envelope)).expect(201);
@@ -257,7 +257,7 @@ describe('a restore of a file', () => {
     expect(one.files()).toEqual({ '.cloudsyncignore': '*.txt\n', 'secret.txt': 'second' });
   });
 
-  it('leaves one that the server no longer has, or that does not open, and restores the others', async () => {
+  it('skips a version that is gone or does not decrypt, and restores the others', async () => {
     const one = await device();
     await saved(one, 'good.md', 'first', 'second');
     await saved(one, 'bad.md', 'first', 'second');
@@ -280,7 +280,6 @@ describe('a restore of a file', () => {
   });
 });
 
-/** In all versions. */
 async function contentsOf(one: Device, path: string): Promise<string[]> {
   const versions = await one.history.versions(path);
   const found: string[] = [];
@@ -290,7 +289,7 @@ async function contentsOf(one: Device, path: string): Promise<string[]> {
 }
 
 describe('a restore of a folder that is killed at any step', () => {
-  it.each(['before', 'after'] as const)('goes on where it was (killed %s each step)', async (moment) => {
+  it.each(['before', 'after'] as const)('continues where it was killed (%s each step)', async (moment) => {
     const one = await device();
     for (const name of ['a/1.md', 'a/2.md', 'same.md', 'edited.md']) one.write(name, `old ${name}`);
     await one.sync();
@@ -332,7 +331,7 @@ describe('a restore of a folder that is killed at any step', () => {
 });
 
 describe('history', () => {
-  it('makes one checkpoint also when the answer is lost', async () => {
+  it('creates one checkpoint even when the answer is lost', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first');
     at.proxy.set(({ method, path }) =>
@@ -344,7 +343,7 @@ describe('history', () => {
     await expect(one.history.createCheckpoint('mark')).rejects.toThrow(NetworkError);
   });
 
-  it('shows no label or name that does not open, and goes on', async () => {
+  it('omits labels and names that do not decrypt, and shows the others', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first');
     const foreign = await deriveVaultKeys(newMasterKey());
@@ -360,7 +359,7 @@ describe('history', () => {
     expect(before).toMatchObject({ files: [{ path: 'plan.md', then: 'absent' }], unreadable: 1 });
   });
 
-  it('says that the log was shortened, and does not guess', async () => {
+  it('fails when the change log was shortened, instead of guessing', async () => {
     const one = await device();
     await saved(one, 'plan.md', 'first', 'second');
     await at.service.database.query('UPDATE workspaces SET compaction_floor = 1 WHERE id = $1', [

@@ -1,7 +1,7 @@
 import ignore from 'ignore';
 import { DEFAULTS, Rules } from '../../../client/src/folder/rules.js';
 
-describe('what is left out', () => {
+describe('the ignore rules', () => {
   const rules = new Rules('# drafts\n*.draft\nbuild/\n/top.md\n!keep.draft\n!Thumbs.db\ncafe\u0301/\n');
 
   it.each([
@@ -14,7 +14,7 @@ describe('what is left out', () => {
     'd/.DS_Store',
     '~$letter.docx',
     '.#x',
-  ])('is ignored: %s', (path) =>
+  ])('ignore %s', (path) =>
     expect(rules.leftOut(path)).toEqual({ reason: 'ignored by a rule', told: false }),
   );
 
@@ -27,9 +27,9 @@ describe('what is left out', () => {
     '.cloudsyncignore',
     'a.swap',
     '#1 song.md',
-  ])('is synced: %s', (path) => expect(rules.leftOut(path)).toBeUndefined());
+  ])('do not ignore %s', (path) => expect(rules.leftOut(path)).toBeUndefined());
 
-  it.each(['[/-/', 'a[/z-?*|^', '![/-/'])('a line that is no pattern matches nothing: %s', (line) => {
+  it.each(['[/-/', 'a[/z-?*|^', '![/-/'])('match nothing by a line that is not a pattern: %s', (line) => {
     const odd = new Rules(`*.draft\r\n${line}\n*.bak\n`);
     const judged = ['a.md', 'a.draft', 'a.bak'].map((path) => {
       try {
@@ -42,11 +42,11 @@ describe('what is left out', () => {
   });
 
   it.each(['.cloudsyncignore/x', '.CloudSyncIgnore', '.CLOUDSYNCIGNORE/a/b'])(
-    'and told, because a disk may take it for the ignore file: %s',
+    'ignore and report a path that a disk may take for the ignore file: %s',
     (path) => expect(rules.leftOut(path)).toMatchObject({ told: true }),
   );
 
-  it('asks the library about every path that a default may be about', () => {
+  it('agree with the library about the default patterns', () => {
     const none = new Rules('');
     const asked = ignore().add(DEFAULTS);
     const names = [
@@ -91,27 +91,27 @@ describe('what is left out', () => {
       expect(paths.some((path) => ignore().add(pattern).ignores(path))).toBe(true);
   });
 
-  it('never syncs a dangerous place, whatever the rules say, and tells', () => {
+  it('cannot include a dangerous path, which is reported', () => {
     const asked = new Rules('!.git\n!.git/**');
     expect(asked.leftOut('d/.GIT/config')?.told).toBe(true);
     expect(asked.leftOut('.cloud-sync/folder.json')?.told).toBe(false);
     expect(asked.skips('.git')).toBe(true);
   });
 
-  it('does not look into directories of which nothing is synced', () => {
+  it('skip directories in which nothing is synced', () => {
     expect([rules.skips('build'), rules.skips('d/build'), rules.skips('d')]).toEqual([true, true, false]);
   });
 
-  it('cannot ignore the rules themselves', () => {
+  it('cannot ignore their own file', () => {
     expect(new Rules('*\n').leftOut('.cloudsyncignore')).toBeUndefined();
     expect(new Rules('*\n').leftOut('x')).toBeDefined();
   });
 
-  it('takes rules in the form of vaults or of a disk that decomposes', () => {
+  it('match composed names by a pattern in decomposed form', () => {
     expect(rules.leftOut('caf\u00e9/x')).toBeDefined();
   });
 
-  it('takes a selection', () => {
+  it('can limit the sync to selected paths', () => {
     const some = new Rules('*.tmp', { only: ['notes/2026/', 'todo.md'] });
     const synced = ['notes/2026/a', 'notes/2026/d/a', 'todo.md', '.cloudsyncignore'];
     for (const path of synced) expect(some.leftOut(path)).toBeUndefined();

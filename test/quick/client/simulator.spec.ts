@@ -6,7 +6,7 @@ const seed = Number(process.env.SIMULATOR_SEED ?? 42);
 const path = process.env.SIMULATOR_PATH;
 
 describe('devices that sync a folder', () => {
-  it(`lose nothing and end alike, whatever happens: ${runs} sequences`, async () => {
+  it(`lose nothing and converge, whatever happens: ${runs} sequences`, async () => {
     await fc.assert(
       fc.asyncProperty(sequence, async (given) => {
         const wrongs = await played(given);

@@ -74,14 +74,14 @@ describe('the state of a folder', () => {
     expect([state.odd.size, state.synced.size]).toEqual([0, 2]);
   });
 
-  it('takes a snapshot whole or not at all', async () => {
+  it('applies a snapshot whole or not at all', async () => {
     const before = await open(await written(RECORDS.slice(0, 4)));
     expect([before.cursor, before.remote.size]).toEqual([undefined, 0]);
     const after = await open(await written(RECORDS.slice(0, 5)));
     expect([after.cursor, after.remote.size, after.odd.size]).toEqual([7, 2, 1]);
   });
 
-  it('is that of an earlier moment when its file was cut at any byte, and goes on from there', async () => {
+  it('returns to an earlier moment when its file is cut at any byte, and continues from there', async () => {
     const { written: whole } = await written(RECORDS);
     const prefixes: string[] = [];
     for (let count = 0; count <= RECORDS.length; count++)
@@ -101,7 +101,7 @@ describe('the state of a folder', () => {
     expect(prefixes[earliest]).toBe(prefixes.at(-1));
   });
 
-  it('is that of an earlier moment when any byte has changed', async () => {
+  it('returns to an earlier moment when any byte has changed', async () => {
     const { written: whole } = await written(RECORDS);
     const prefixes = new Set<string>();
     for (let count = 0; count <= RECORDS.length; count++)
@@ -113,7 +113,7 @@ describe('the state of a folder', () => {
     }
   });
 
-  it('survives a kill and a loss of power at every step: what was flushed is there', async () => {
+  it('keeps all flushed records after a kill and a loss of power at any step', async () => {
     for (let killAt = 1; ; killAt++) {
       const bytes = new Bytes();
       const steps = new Steps(new Random(killAt), killAt);
@@ -138,34 +138,31 @@ describe('the state of a folder', () => {
     }
   });
 
-  it.each([0, 1, 7, 1_000])(
-    'misses nothing in its middle when a full disk took %i bytes of a write',
-    async (taken) => {
-      const bytes = new Bytes();
-      const file = new SimulatedStateFile(bytes, new Steps());
-      const append = file.append.bind(file);
-      const state = await FolderState.open(file);
-      for (const record of RECORDS.slice(0, 9)) state.add(record);
-      await state.sync();
-      file.append = async (more) => {
-        await append(more.slice(0, taken));
-        throw new Error('no room');
-      };
-      state.add(RECORDS[9]!); // another device has changed a file
-      await expect(state.sync()).rejects.toThrow('no room');
-      file.append = append;
-      state.add({ t: 'pull', cursor: 11, set: [], gone: [], odd: [], oddGone: [] });
-      await state.sync();
-      expect(shown(await open(bytes))).toBe(shown(state));
-      file.replace = () => Promise.reject(new Error('no room'));
-      for (let index = 0; index < 3_000; index++) state.add(synced('often', `c${index}`));
-      await expect(state.compact()).rejects.toThrow('no room');
-      await state.sync();
-      expect(shown(await open(bytes))).toBe(shown(state));
-    },
-  );
+  it.each([0, 1, 7, 1_000])('has no gap after a full disk has stored %i bytes of a write', async (taken) => {
+    const bytes = new Bytes();
+    const file = new SimulatedStateFile(bytes, new Steps());
+    const append = file.append.bind(file);
+    const state = await FolderState.open(file);
+    for (const record of RECORDS.slice(0, 9)) state.add(record);
+    await state.sync();
+    file.append = async (more) => {
+      await append(more.slice(0, taken));
+      throw new Error('no room');
+    };
+    state.add(RECORDS[9]!); // another device has changed a file
+    await expect(state.sync()).rejects.toThrow('no room');
+    file.append = append;
+    state.add({ t: 'pull', cursor: 11, set: [], gone: [], odd: [], oddGone: [] });
+    await state.sync();
+    expect(shown(await open(bytes))).toBe(shown(state));
+    file.replace = () => Promise.reject(new Error('no room'));
+    for (let index = 0; index < 3_000; index++) state.add(synced('often', `c${index}`));
+    await expect(state.compact()).rejects.toThrow('no room');
+    await state.sync();
+    expect(shown(await open(bytes))).toBe(shown(state));
+  });
 
-  it('is compacted to what is alive, and is the same then', async () => {
+  it('is compacted to its live records without a change of content', async () => {
     const bytes = await written(RECORDS.slice(0, 13));
     const state = await open(bytes);
     state.add({ t: 'sent', path: 'x', plain: 'p', hash: 'c', size: 1 });
@@ -181,7 +178,6 @@ describe('the state of a folder', () => {
   });
 });
 
-/** A disk that has nothing but a marker. */
 function markerDisk(steps = new Steps()) {
   const disk = {
     marker: undefined as string | undefined,
@@ -214,7 +210,6 @@ async function start(
   return { state, session };
 }
 
-/** A folder that knows one file. */
 async function syncedFolder() {
   const disk = markerDisk();
   const bytes = new Bytes();
@@ -225,7 +220,7 @@ async function syncedFolder() {
 }
 
 describe('the marker of a folder', () => {
-  it('is made at first, and the state is obeyed while they belong together', async () => {
+  it('is created at first, and the state is used while the two match', async () => {
     const { disk, bytes } = await syncedFolder();
     const { state, session } = await start(disk, bytes);
     expect(state.synced.size).toBe(1);
@@ -233,7 +228,7 @@ describe('the marker of a folder', () => {
     await session.check();
   });
 
-  it('is missed: an empty mount point', async () => {
+  it('is required: an empty mount point is refused', async () => {
     const { disk, bytes } = await syncedFolder();
     disk.marker = undefined;
     await expect(start(disk, bytes)).rejects.toThrow(WrongFolder);
@@ -246,19 +241,19 @@ describe('the marker of a folder', () => {
     await expect(start(disk, bytes)).rejects.toThrow(WrongFolder);
   });
 
-  it('tells another folder', async () => {
+  it('reveals another folder, which is refused', async () => {
     const { bytes } = await syncedFolder();
     const other = await syncedFolder();
     await expect(start(other.disk, bytes)).rejects.toThrow(/another folder/);
   });
 
-  it('is missed in the middle of a session', async () => {
+  it('is required during a session too', async () => {
     const { disk, session } = await syncedFolder();
     disk.marker = undefined;
     await expect(session.check()).rejects.toThrow(WrongFolder);
   });
 
-  it('tells a state from a backup, which is forgotten', async () => {
+  it('reveals a state from a backup, which is forgotten', async () => {
     const { disk, bytes, session } = await syncedFolder();
     const old = bytes.copy();
     await session.renew();
@@ -267,7 +262,7 @@ describe('the marker of a folder', () => {
     expect((await start(disk, old)).state.identity?.folder).toBe(state.identity?.folder);
   });
 
-  it('tells a copy of the folder that was synced meanwhile', async () => {
+  it('reveals that a copy of the folder was synced meanwhile', async () => {
     const { disk, bytes } = await syncedFolder();
     const copy = { ...markerDisk(), marker: disk.marker };
     copy.readMarker = async () => Promise.resolve(copy.marker);
@@ -277,20 +272,20 @@ describe('the marker of a folder', () => {
     expect((await start(disk, bytes)).state.synced.size).toBe(0);
   });
 
-  it('tells a lost state: the folder keeps its name', async () => {
+  it('keeps the id of the folder when the state is lost', async () => {
     const { disk } = await syncedFolder();
     const { folder } = JSON.parse(disk.marker!) as { folder: string };
     const { state } = await start(disk, new Bytes());
     expect([state.identity?.folder, state.synced.size]).toEqual([folder, 0]);
   });
 
-  it('tells another vault', async () => {
+  it('reveals another vault, for which the state is forgotten', async () => {
     const { disk, bytes } = await syncedFolder();
     const { state } = await start(disk, bytes, 'rotated');
     expect([state.synced.size, state.identity?.workspace]).toEqual([0, 'rotated']);
   });
 
-  it('still belongs to the state when it was being renewed at any step of a kill', async () => {
+  it('still matches the state when its renewal is killed at any step', async () => {
     for (let killAt = 1; ; killAt++) {
       const { disk, bytes } = await syncedFolder();
       const steps = new Steps(new Random(killAt), killAt);

@@ -29,7 +29,7 @@ async function whole(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 }
 
 describe('an envelope as a stream', () => {
-  it.each([0, 1, 15, 16, 17, 60, 61, 1_000, 100_003])('is that in memory: %i bytes', async (length) => {
+  it.each([0, 1, 15, 16, 17, 60, 61, 1_000, 100_003])('matches one in memory: %i bytes', async (length) => {
     const content = randomBytes(length);
     for (const size of [1, 7, 44, 45, 46, 64 * 1024].filter((one) => length / one < 2_000)) {
       const envelope = await whole(sealed(keys, path, pieces(content, size)));
@@ -40,14 +40,14 @@ describe('an envelope as a stream', () => {
     }
   });
 
-  it('never has the salt and nonce of another', async () => {
+  it('has its own salt and nonce', async () => {
     const content = randomBytes(100);
     const made = [1, 2].map(() => whole(sealed(keys, path, pieces(content, 10))));
     const [one, other] = await Promise.all(made);
     expect(one!.subarray(1, 45)).not.toEqual(other!.subarray(1, 45));
   });
 
-  it('ends with an error when it was altered anywhere, cut anywhere, or is of another path', async () => {
+  it('ends with an error when it was altered anywhere, cut anywhere, or made for another path', async () => {
     const envelope = await whole(sealed(keys, path, pieces(randomBytes(40), 10)));
     const opening = (bytes: Uint8Array, at = path) => whole(opened(keys, at, pieces(bytes, 9)));
     for (let index = 0; index < envelope.length; index++) {

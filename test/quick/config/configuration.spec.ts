@@ -44,7 +44,7 @@ describe('the configuration', () => {
       'chrome-extension://cjpalhdlnbpafiamejdnhcphjbkeiagm',
     ],
     ['http://tauri.localhost', 'http://tauri.localhost'],
-  ])('takes the origin %s for %s, as browsers send it', (text, origin) => {
+  ])('normalises the origin %s to %s, as browsers send it', (text, origin) => {
     expect(loadConfiguration({ TRUSTED_ORIGINS: text }).trustedOrigins).toEqual([origin]);
   });
 
@@ -65,7 +65,7 @@ describe('the configuration', () => {
     expect(load).not.toThrow(/hunter2|short-secret|maybe|99999/);
   });
 
-  it('limits the connections of the embedded server to its places', () => {
+  it('limits the pool to 100 connections with the embedded server', () => {
     expect(() => loadConfiguration({ DATABASE_POOL_SIZE: '101' })).toThrow(
       'DATABASE_POOL_SIZE must be at most 100 without DATABASE_URL',
     );
@@ -114,7 +114,7 @@ describe('the configuration', () => {
     expect(loadConfiguration({ ...production, ...mail }).requiresVerifiedEmail).toBe(true);
   });
 
-  it('reports addresses that must not get tokens, and times that never come, with all other faults', () => {
+  it('reports refused callback addresses and a schedule that never matches with all other faults', () => {
     const faults = {
       NODE_ENV: 'production',
       AUTH_SECRET: 'short',
@@ -137,7 +137,7 @@ describe('the configuration', () => {
   });
 
   it.each(['postgres://root:p%20w@db:5432/x?sslmode=require', 'postgresql://root:pw@/x?host=%2Ftmp'])(
-    'takes the database %s',
+    'accepts the database %s',
     (url) => {
       expect(loadConfiguration({ DATABASE_URL: url }).databaseUrl).toBe(url);
     },
@@ -155,7 +155,7 @@ describe('the configuration', () => {
     ['connect_timeout=soon', 'has a parameter connect_timeout that is not a whole number of seconds'],
     ['statement_timeout=5s', 'has a parameter statement_timeout that is not a whole number of milliseconds'],
     ['lock_timeout=-5', 'has a parameter lock_timeout that is not a whole number of milliseconds'],
-  ])('refuses a DATABASE_URL with %s, which the driver would stumble over', (query, words) => {
+  ])('refuses a DATABASE_URL with %s, which the driver cannot use', (query, words) => {
     const load = (): unknown => loadConfiguration({ DATABASE_URL: `postgres://root:hunter2@/x?${query}` });
     expect(load).toThrow(`Bad configuration: DATABASE_URL ${words}`);
     expect(load).not.toThrow(/hunter2/);
@@ -166,7 +166,7 @@ describe('the configuration', () => {
     'postgres://r%fft@db/x',
     'postgres://root:pw@db/%ff',
     'redis://:%ff@redis',
-  ])('refuses %s, whose encoding is broken, in a sentence', (url) => {
+  ])('refuses %s, whose percent-encoding is broken, with advice', (url) => {
     const name = url.startsWith('redis') ? 'REDIS_URL' : 'DATABASE_URL';
     expect(() => loadConfiguration({ [name]: url })).toThrow(
       `Bad configuration: ${name} cannot be parsed; percent-encode`,
@@ -206,7 +206,7 @@ describe('the configuration', () => {
     S3_REGION: 'eu-1',
   };
 
-  it('takes the store of backups from its own settings, or else from those of the blobs, and never mixes them', () => {
+  it('reads the backup store from its own settings or else from those of the blobs, never both', () => {
     const BACKUP_DIR = 's3://backups/a/b';
     expect(loadConfiguration({ BACKUP_DIR, ...BLOBS }).backupStore).toEqual({
       ...{ isOwn: false, endpoint: 'https://s3.example.org', accessKey: 'c', secretKey: 'd', region: 'eu-1' },
@@ -223,7 +223,7 @@ describe('the configuration', () => {
     ).toThrow('BACKUP_S3_ACCESS_KEY, BACKUP_S3_SECRET_KEY must be set too');
   });
 
-  it('warns of backups in the bucket of the blobs, and of no others', () => {
+  it('warns only of backups that are in the bucket of the blobs', () => {
     const warnings = (BACKUP_DIR: string, more = {}): string[] =>
       warningsAbout(loadConfiguration({ BACKUP_DIR, ...BLOBS, ...more }));
     expect(warnings('s3://blobs/backups')).toEqual([
@@ -241,13 +241,13 @@ describe('the configuration', () => {
     's3://bucket/../a',
     's3://bucket/a b',
     'S3://bucket',
-  ])('says what BACKUP_DIR=%s should be', (BACKUP_DIR) => {
+  ])('refuses BACKUP_DIR=%s, with the expected form', (BACKUP_DIR) => {
     expect(() => loadConfiguration({ BACKUP_DIR, ...BLOBS })).toThrow(
       'BACKUP_DIR must be a directory or s3://bucket/prefix',
     );
   });
 
-  it.each(['x', '1.5', '-1', '65536', '99999999999999999999'])('says what PORT=%s should be', (text) => {
+  it.each(['x', '1.5', '-1', '65536', '99999999999999999999'])('refuses PORT=%s, with the range', (text) => {
     expect(() => loadConfiguration({ PORT: text })).toThrow(
       'Bad configuration: PORT must be a whole number from 0 to 65535.',
     );
@@ -298,19 +298,19 @@ describe('SMTP_URL and MAIL_FROM', () => {
     'smtp://mail.example.org/path',
     'smtp://mail.example.org?pool=true',
     'smtps://mail.example.org?tls=off',
-  ])('is refused, without its value: %s', (url) => {
+  ])('are refused without printing the value: %s', (url) => {
     expect(() => load(url)).toThrow(/^Bad configuration: SMTP_URL must be smtp:/);
     expect(() => load(url)).not.toThrow(/%ff|path\.|pool/);
   });
 
   it.each(['sync', '<sync@example.org', 'a@b.org, c@d.org', 'Sync <a@b.org>\r\nBcc: c@d.org'])(
-    'with the sender %j is refused',
+    'are refused with the sender %j',
     (sender) => {
       expect(() => load('smtp://mail.example.org', sender)).toThrow(/^Bad configuration: MAIL_FROM must be/);
     },
   );
 
-  it('go together', () => {
+  it('must be set together', () => {
     expect(() => loadConfiguration({ MAIL_FROM: 'sync@example.org' })).toThrow(
       'Bad configuration: SMTP_URL must be set too: set all of SMTP_URL, MAIL_FROM, or none.',
     );
@@ -334,14 +334,14 @@ describe('an unknown variable that resembles a known one', () => {
     'EMAIL_VERIFY',
     'SUBSCRIPTION',
     'VAPID_PRIVATE',
-  ])('is named, never its value: %s', (name) => {
+  ])('is reported by name, without its value: %s', (name) => {
     const warnings = warningsAbout(loadConfiguration({ [name]: 'a-value' }));
     expect(warnings).toEqual([
       `${name} is not a variable of this service and has no effect; is it misspelt?`,
     ]);
   });
 
-  it('is refused when it is a known one behind a byte order mark', () => {
+  it('is refused when it is a known one after a byte order mark', () => {
     expect(() => loadConfiguration({ '\uFEFFSIGNUP_ENABLED': 'false' })).toThrow(
       'SIGNUP_ENABLED has a byte order mark before its name; save the file it comes from as UTF-8 without one.',
     );
@@ -354,7 +354,7 @@ describe('an unknown variable that resembles a known one', () => {
     'DATABASE_SERVICE_HOST',
     'LOGNAME',
     'MAX_WORKERS',
-  ])('is not what others use: %s', (name) => {
+  ])('is not a variable of other programs: %s', (name) => {
     expect(warningsAbout(loadConfiguration({ [name]: 'x' }))).toEqual([]);
   });
 });
@@ -397,19 +397,19 @@ describe('the OpenID Connect provider', () => {
     'https://auth.example.org/#home',
     'auth.example.org',
     'ftp://auth.example.org',
-  ])('is not at %s', (issuer) => {
+  ])('must not be at %s', (issuer) => {
     expect(() => loadConfiguration({ ...OIDC, OIDC_ISSUER: issuer })).toThrow(
       'OIDC_ISSUER must be an https address without user, password, query and fragment',
     );
   });
 
-  it('is needed when it is the only way', () => {
+  it('is required by OIDC_ONLY=true', () => {
     expect(() => loadConfiguration({ OIDC_ONLY: 'true' })).toThrow('OIDC_ONLY=true needs OIDC_ISSUER');
     expect(() => loadConfiguration({ OIDC_ONLY: 'yes' })).toThrow('OIDC_ONLY must be true or false');
     expect(loadConfiguration({ ...OIDC, OIDC_ONLY: 'true' }).oidcOnly).toBe(true);
   });
 
-  it('as the only way decides about sign-up in production', () => {
+  it('with OIDC_ONLY=true needs no further decision about sign-up in production', () => {
     const production = {
       NODE_ENV: 'production',
       AUTH_SECRET: 'x'.repeat(32),

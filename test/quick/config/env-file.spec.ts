@@ -17,30 +17,30 @@ function read(content: string | Buffer): unknown {
 
 describe('the file .env', () => {
   it.each([
-    ['as it should be', 'SIGNUP_ENABLED=false\nPORT=1\n'],
+    ['in plain form', 'SIGNUP_ENABLED=false\nPORT=1\n'],
     ['with a byte order mark', '\uFEFFSIGNUP_ENABLED=false\nPORT=1\n'],
-    ['with line ends of Windows', '\uFEFFSIGNUP_ENABLED=false\r\nPORT=1\r\n'],
-    ['for a shell', '# SIGNUP_ENABLED\nexport SIGNUP_ENABLED="false"\n\n  PORT = 1 # free'],
-  ])('%s loses no line', (_, content) => {
+    ['with Windows line ends', '\uFEFFSIGNUP_ENABLED=false\r\nPORT=1\r\n'],
+    ['with shell syntax', '# SIGNUP_ENABLED\nexport SIGNUP_ENABLED="false"\n\n  PORT = 1 # free'],
+  ])('%s is read completely', (_, content) => {
     expect(read(content)).toEqual({ SIGNUP_ENABLED: 'false', PORT: '1' });
   });
 
   it.each([
     ['UTF-16', Buffer.from('\uFEFFSIGNUP_ENABLED=false', 'utf16le')],
     ['UTF-16 without a mark', Buffer.from('SIGNUP_ENABLED=false', 'utf16le')],
-    ['UTF-16, big end first', Buffer.from('\uFEFFSIGNUP_ENABLED=false', 'utf16le').swap16()],
+    ['big-endian UTF-16', Buffer.from('\uFEFFSIGNUP_ENABLED=false', 'utf16le').swap16()],
     ['Latin-1', Buffer.from('APP_NAME=über', 'latin1')],
-  ])('in %s is refused in a sentence', (_, content) => {
+  ])('in %s is refused', (_, content) => {
     expect(() => read(content)).toThrow(OperatorError);
     expect(() => read(content)).toThrow(/^\S+\.env is not UTF-8 text; save it as UTF-8\.$/);
   });
 
   it.each([
     ['a colon instead of =', 'PORT=1\nSIGNUP_ENABLED: false\n', 2],
-    ['nothing instead of =', 'PORT=1\n\nSIGNUP_ENABLED false', 3],
+    ['a space instead of =', 'PORT=1\n\nSIGNUP_ENABLED false', 3],
     ['a name without a value', 'SIGNUP_ENABLED\nPORT=1', 1],
     ['an invisible character before the name', 'PORT=1\n\u200bSIGNUP_ENABLED=hunter2\n', 2],
-  ])('with %s names the line, and not what is in it', (_, content, line) => {
+  ])('with %s is refused by line number, without its content', (_, content, line) => {
     expect(() => read(content)).toThrow(
       new OperatorError(`Line ${line} of ${join(directory, '.env')} is not NAME=value; fix it.`),
     );

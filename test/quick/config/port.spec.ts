@@ -5,7 +5,7 @@ import { listen } from '../../../src/listen.js';
 
 const HOST = '127.0.0.1';
 
-/** Why the port cannot be used, or undefined. */
+/** The error code of listening on the port, or undefined. */
 async function obstacleAt(port: number): Promise<string | undefined> {
   const server = createServer().listen(port, HOST);
   try {
@@ -18,7 +18,7 @@ async function obstacleAt(port: number): Promise<string | undefined> {
   }
 }
 
-it('a port that was found for PORT=0 is reserved while the service starts, and free when the start fails', async () => {
+it('a port chosen for PORT=0 is reserved during the start, and free when the start fails', async () => {
   const configuration = { host: HOST, port: 0 } as Configuration;
   const obstacles: (string | undefined)[] = [];
   const start = listen(configuration, async ({ port }) => {

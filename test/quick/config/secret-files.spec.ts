@@ -32,18 +32,18 @@ describe('a secret in a file', () => {
     ['UTF-16', Buffer.from(`\uFEFF${'x'.repeat(40)}`, 'utf16le')],
     ['UTF-16 without a mark', Buffer.from('x'.repeat(40), 'utf16le')],
     ['Latin-1', Buffer.from('ä'.repeat(40), 'latin1')],
-  ])('is refused in %s, which would be another secret', (_, content) => {
+  ])('is refused in %s, which would be read as another secret', (_, content) => {
     const load = (): unknown => loadConfiguration({ AUTH_SECRET_FILE: file('encoded', content) });
     expect(load).toThrow('the file in AUTH_SECRET_FILE is not UTF-8 text; save it as UTF-8.');
   });
 
-  it('is checked like any other, and never printed', () => {
+  it('is validated like one in the environment, and never printed', () => {
     const load = (): unknown => loadConfiguration({ AUTH_SECRET_FILE: file('short', 'tooshort') });
     expect(load).toThrow(/AUTH_SECRET /);
     expect(load).not.toThrow(/tooshort/);
   });
 
-  it('is refused when it is in the environment as well, empty, or missing; with all other faults', () => {
+  it('is reported with all other faults when it is also in the environment, empty or missing', () => {
     const load = (): unknown =>
       loadConfiguration({
         AUTH_SECRET: 'x'.repeat(40),
@@ -58,7 +58,7 @@ describe('a secret in a file', () => {
     expect(load).toThrow(/PORT/);
   });
 
-  it('is an option for secrets only', () => {
+  it('is not supported for settings that are no secrets', () => {
     expect(loadConfiguration({ PORT_FILE: file('port', '9') }).port).toBe(8787);
   });
 });

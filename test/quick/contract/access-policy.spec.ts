@@ -102,8 +102,8 @@ describe('the access policy of a route', () => {
   });
 });
 
-describe('what a bearer route is to tokens that are bound to a workspace', () => {
-  it('is clear when it names the workspace, says so, or lets no token in', async () => {
+describe('the treatment of tokens bound to a workspace by a bearer route', () => {
+  it('is clear when the route names the workspace, declares it, or admits no token', async () => {
     await expect(boot(Clear, Guarded)).resolves.toBeUndefined();
   });
 

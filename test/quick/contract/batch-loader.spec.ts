@@ -21,7 +21,7 @@ describe('BatchLoader', () => {
     expect(batches).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
   });
 
-  it('answers requests of the next iteration separately, also while the first batch is being answered', async () => {
+  it('answers requests of the next iteration separately, even while a batch is in flight', async () => {
     let finish: (() => void) | undefined;
     const asks: (readonly string[])[] = [];
     const slow = new BatchLoader<string, string>(BATCH_SIZE, async (some) => {

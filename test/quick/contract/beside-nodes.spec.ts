@@ -1,7 +1,6 @@
 import { knownStatements, type Parameter } from '../../../src/platform/database/index.js';
 import { startService, type TestService, type TestUser } from '../../kit/index.js';
 
-/** In a minute that no test crosses. */
 const NOW = new Date();
 const GRACE_DAYS = 7;
 
@@ -27,7 +26,7 @@ const rowsOf = (sql: string, values: readonly Parameter[]): Promise<object[]> =>
 const set = (sql: string, user: TestUser) => service.database.query(sql, [user.id]);
 
 describe('where workspaces are on nodes', () => {
-  it('the account says who may use workspaces, and the node of a workspace who owns it', async () => {
+  it('the account decides who is admitted, and the node who owns the workspace', async () => {
     const [owner, other] = [await newUser(), await newUser()];
     const { id, path } = await owner.workspace();
     const callerState = async (user: TestUser): Promise<object[]> =>
@@ -51,7 +50,7 @@ describe('where workspaces are on nodes', () => {
        DELETE FROM users WHERE id = $1`,
       0,
     ],
-  ])('the account is checked beside the node as in the statement: one that %s', async (_, change, count) => {
+  ])('the check of the account agrees with one server: an account that %s', async (_, change, count) => {
     const user = await newUser();
     const workspace = await user.workspace();
     if (change !== '') await set(change, user);
@@ -61,7 +60,7 @@ describe('where workspaces are on nodes', () => {
     expect(await rowsOf(text, [workspace.id, user.id, NOW, GRACE_DAYS])).toHaveLength(count);
   });
 
-  it('an account that needs no subscription is admitted without one, and each by its place', async () => {
+  it('callers that need no subscription are admitted, and named by their place in the list', async () => {
     const [free, suspended] = [await newUser(), await newUser()];
     await set('DELETE FROM subscriptions WHERE user_id = $1', free);
     await set('UPDATE users SET suspended_at = now() WHERE id = $1', suspended);

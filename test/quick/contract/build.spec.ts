@@ -79,7 +79,7 @@ describe('the build before a command', () => {
   });
 
   it.each(['@swc/core', 'rolldown'])(
-    'is refused in a sentence without %s, as NODE_ENV=production installs it, unless it was built before',
+    'is refused in one sentence without %s, as after NODE_ENV=production, unless it was built before',
     (name) => {
       const tool = join(root, 'node_modules', name);
       cpSync(tool, `${tool}-away`, { recursive: true });
@@ -112,7 +112,7 @@ describe('the build before a command', () => {
     expect(built()).toEqual(['bundled', 0]);
   });
 
-  it('is repeated after it was cut off or failed', () => {
+  it('is repeated after it was interrupted or failed', () => {
     expect(built()).toEqual(['compiled bundled', 0]);
     rmSync(join(root, 'dist/service/.complete'));
     expect(built()).toEqual(['bundled', 0]);
@@ -130,7 +130,7 @@ describe('the build before a command', () => {
 });
 
 describe('the bundle', () => {
-  it('has no character that makes the engine keep its text with two bytes for each', () => {
+  it('has only Latin-1 characters, so that the engine keeps its text with one byte for each', () => {
     const files = readdirSync(join(ROOT, 'dist/service')).filter((name) => name.endsWith('.js'));
     expect(files).toContain('main.js');
     expect(
@@ -138,7 +138,7 @@ describe('the bundle', () => {
     ).toEqual([]);
   });
 
-  it('marks last that it is complete', () => {
+  it('is marked as complete after all its files are written', () => {
     const service = join(ROOT, 'dist/service');
     const times = (readdirSync(service, { recursive: true }) as string[]).map(
       (name) => statSync(join(service, name)).mtimeMs,

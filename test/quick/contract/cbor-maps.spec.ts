@@ -7,7 +7,7 @@ const KIB = 1024;
 
 interface Read {
   readonly maps: readonly CborMap[];
-  /** Of the refusal; undefined for a sequence that was read to its end. */
+  /** Status of the refusal; undefined for a sequence that was read to its end. */
   readonly status: number | undefined;
 }
 
@@ -26,7 +26,7 @@ async function* source(chunks: readonly Buffer[]): AsyncGenerator<Buffer, void> 
   for (const chunk of chunks) yield await Promise.resolve(chunk);
 }
 
-/** What another reader makes of the same bytes. */
+/** The same bytes, decoded by another library. */
 function decoded(bytes: Uint8Array): CborMap[] {
   const maps: CborMap[] = [];
   for (let rest = bytes; rest.length > 0;) {
@@ -37,7 +37,7 @@ function decoded(bytes: Uint8Array): CborMap[] {
   return maps;
 }
 
-/** In a form that tells bytes from texts and compares quickly. */
+/** Converts maps to a form that tells bytes from texts and compares quickly. */
 const plain = (maps: readonly CborMap[]): unknown =>
   maps.map((map) =>
     [...map].map(([key, value]) => [
@@ -94,7 +94,7 @@ const DAMAGED = fc
   .map(([maps, faults]) => {
     let bytes = bytesOf(maps);
     for (const { at, what, byte } of faults) {
-      // Mostly near the start of something: contents are long.
+      // Mostly near the start, because contents are long.
       const place = at % (Math.min(bytes.length, at % 3 === 0 ? Infinity : 200) + 1);
       const [before, after] = [bytes.subarray(0, place), bytes.subarray(place)];
       if (what === 'change') bytes = Buffer.concat([before, Buffer.from([byte]), after.subarray(1)]);
@@ -108,7 +108,7 @@ const DAMAGED = fc
 const RUNS = { numRuns: 400, seed: 20_261_127 };
 
 describe('a CBOR sequence of maps', () => {
-  it('is read as another reader does, wherever its bytes are split', () =>
+  it('is decoded as by another library, wherever its bytes are split', () =>
     fc.assert(
       fc.asyncProperty(SEQUENCE, CUTS, async (maps, cuts) => {
         const bytes = bytesOf(maps);
@@ -120,7 +120,7 @@ describe('a CBOR sequence of maps', () => {
       RUNS,
     ));
 
-  it('is refused or read the same wherever it is split, whatever was done to it', async () => {
+  it('is refused or read alike wherever it is split, even when it is damaged', async () => {
     let refused = 0;
     await fc.assert(
       fc.asyncProperty(DAMAGED, CUTS, async (bytes, cuts) => {
@@ -134,7 +134,7 @@ describe('a CBOR sequence of maps', () => {
     expect(refused).toBeGreaterThan(RUNS.numRuns / 3);
   });
 
-  it('is refused when it is random', () =>
+  it('is read, or refused with 400 or 413, when it is random', () =>
     fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), CUTS, async (random, cuts) => {
         const { status } = await read(split(Buffer.from(random), cuts));
@@ -187,7 +187,7 @@ describe('a CBOR sequence of maps', () => {
     expect(sent * 16 * KIB).toBeLessThan(128 * KIB);
   });
 
-  it('costs work that grows with its length, however slowly it comes', async () => {
+  it('takes buffers of less than twice its length, even when it comes byte by byte', async () => {
     const content = Buffer.alloc(MAX_CONTENT_BYTES, 7);
     const bytes = bytesOf([
       new Map<string, unknown>([

@@ -26,7 +26,7 @@ describe('CoalescingRunner', () => {
     await second;
   });
 
-  it('runs once more for any number of calls that came meanwhile', async () => {
+  it('runs once more for all calls that came during a run', async () => {
     const calls = Array.from({ length: 50 }, () => runner.run());
     finish[0]?.();
     await settled();
@@ -61,7 +61,7 @@ describe('CoalescingRunner', () => {
   });
 });
 
-/** After everything that is ready to run has run. */
+/** Resolves after everything that is ready to run has run. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,14 +5,14 @@ import { Duplex } from 'node:stream';
 import { limitConnections, limitPipelining } from '../../../src/platform/http/connections.js';
 import { eventually } from '../../kit/index.js';
 
-/** This machine has no IPv6 network: connections stand for those that would come from one. */
+/** Stands for a connection over IPv6, which the machine may not have. */
 class Connection extends Duplex {
   constructor(readonly remoteAddress: string) {
     super();
   }
 }
 
-it('connections of an IPv6 /48 are limited to 2000 over all of its /64; each that ends makes room', () => {
+it('connections of an IPv6 /48 are limited to 2000 over all of its /64; one that ends makes room', () => {
   const server = createServer();
   server.removeAllListeners('connection');
   limitConnections(server, 10_000);
@@ -62,21 +62,21 @@ describe('beyond the limit of all connections', () => {
   const areClosed = (closed: boolean[]): Promise<void> =>
     eventually(() => expect(sockets.map(({ destroyed }) => destroyed)).toEqual(closed));
 
-  it('the network with the most loses its oldest connection without a request', async () => {
+  it('the network with the most connections loses its oldest one without a request', async () => {
     await open('127.0.0.2', request);
     for (const address of ['127.0.0.2', '127.0.0.2', '127.0.0.3']) await open(address, head);
     await open('127.0.0.4', request);
     await areClosed([false, true, false, false, false]);
   });
 
-  it('it loses its oldest connection where it has requests on all of them, and nobody else loses any', async () => {
+  it('the network with the most connections loses its oldest one when all have requests', async () => {
     await open('127.0.0.3', head);
     for (let n = 0; n < 3; n++) await open('127.0.0.2', request);
     await open('127.0.0.4', request);
     await areClosed([false, true, false, false, false]);
   });
 
-  it('where no network is larger than that of the newest connection, one with a connection without a request loses it', async () => {
+  it('a connection without a request closes when no network has more than that of the newest', async () => {
     for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) await open(address, request);
     await open('127.0.0.5', head);
     await open('127.0.0.6', request);

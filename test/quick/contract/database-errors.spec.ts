@@ -18,13 +18,13 @@ describe('an internal error of an engine that distributes tables', () => {
     'SSL connection has been closed unexpectedly',
     'SSL SYSCALL error: EOF detected',
     'postmaster was shut down, exiting',
-  ])('is a lost connection when it says so: %j', (message) => {
+  ])('counts as a lost connection when its message says so: %j', (message) => {
     const error = errorWith(message);
     expect([isConnectionLost(error), isUnanswered(error), isTransient(error)]).toEqual([true, true, true]);
   });
 
   it.each(['cache lookup failed for relation 4711', 'unexpected data beyond EOF', ''])(
-    'is a fault otherwise: %j',
+    'counts as a fault otherwise: %j',
     (message) => {
       const error = errorWith(message);
       expect([isConnectionLost(error), isUnanswered(error), isTransient(error)]).toEqual([
@@ -36,7 +36,7 @@ describe('an internal error of an engine that distributes tables', () => {
   );
 });
 
-it('a transaction that a server has ended because of its age may succeed later', () => {
+it('a transaction that the server has ended because of its age counts as transient', () => {
   const ended = Object.assign(new Error('terminating connection due to transaction timeout'), {
     code: '25P04',
   });

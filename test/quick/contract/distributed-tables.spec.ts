@@ -12,12 +12,12 @@ import { PLANTED } from '../../kit/planted-migrations.js';
 const NAMES = DISTRIBUTED_TABLES.map(({ table }) => table);
 const UNFINISHED = /not yet distributed for this version; run `npm run distribute`/;
 
-/** The engine's own table, which has what it knows, on a server without it. */
+/** Creates the catalogue table of the engine on a server without it. */
 const CATALOGUE = `
   SET allow_system_table_mods = on;
   CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL)`;
 
-// The engine itself has such a table.
+// An engine has that table already.
 (isEngineThere ? describe.skip : describe)('a database of an engine that distributes tables', () => {
   let database: TestDatabase;
   beforeAll(async () => {
@@ -70,7 +70,7 @@ async function faultsIn(Migration: MigrationClass): Promise<string[]> {
   await new Migration().up({ query } as never);
   expect(sent.length).toBeGreaterThan(0);
   const changed = new Set(sent.map((sql) => CHANGE.exec(sql)?.[1]).filter(Boolean));
-  // Uploads lock several, in an order of their own.
+  // Uploads lock several tables in their own order, with which a migration could deadlock.
   const several = changed.size > 1 ? [`it changes ${[...changed].join(' and ')}`] : [];
   return [...sent.map(faultOf).filter((fault) => fault !== undefined), ...several];
 }
@@ -92,14 +92,14 @@ describe('a migration of a database that is already distributed', () => {
     ['CREATE TABLE a (id int); CREATE INDEX files_a ON files (workspace_id, a)', /beside another/],
     ['CREATE TRIGGER a BEFORE INSERT ON files EXECUTE FUNCTION f()', /not possible/],
     ['ALTER TABLE blobs ALTER COLUMN size SET STATISTICS 10', /not possible/],
-  ])('is told apart from one that the engine refuses: %s', (sql, fault) => {
+  ])('has a fault exactly when the engine would refuse it: %s', (sql, fault) => {
     if (fault) expect(faultOf(sql)).toMatch(fault);
     else expect(faultOf(sql)).toBeUndefined();
   });
 
   const PATCHES = ['ALTER TABLE files ADD COLUMN a text', 'ALTER TABLE blobs ADD COLUMN a text'];
 
-  it('is told apart from one that changes two tables of workspaces', async () => {
+  it('has a fault when it changes two tables of workspaces', async () => {
     await expect(
       faultsIn(sending('ALTER TABLE files ADD a text; ALTER TABLE users ADD a text')),
     ).resolves.toEqual(['it stands beside another statement']);
@@ -107,15 +107,15 @@ describe('a migration of a database that is already distributed', () => {
     await expect(faultsIn(sending(...PATCHES.slice(1)))).resolves.toEqual([]);
   });
 
-  /** They lock the tables first, in the order of uploads, and have triggers only where tables are not distributed. */
+  /** Lock the tables in the order of uploads, and create triggers only where tables are not distributed. */
   const LOCKING_FIRST = ['LeanColumns1764500000001', 'LeanReads1764500000002'];
 
-  // Tables of the baseline are not distributed yet.
+  // The baseline runs before its tables are distributed.
   it.each(
     [...migrations.slice(baseline.length), ...PLANTED]
       .filter(({ name }) => !LOCKING_FIRST.includes(name))
       .map((Migration) => [Migration.name, Migration] as const),
-  )('changes one table of workspaces at most, in statements of their own: %s', async (_, Migration) => {
+  )('changes at most one table of workspaces, in separate statements: %s', async (_, Migration) => {
     await expect(faultsIn(Migration)).resolves.toEqual([]);
   });
 });

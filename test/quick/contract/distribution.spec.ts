@@ -16,7 +16,7 @@ import { Workspaces } from '../../../src/domain/workspaces/index.js';
 import { startService, type TestService } from '../../kit/index.js';
 import { ROOT, text } from '../../kit/deployment.js';
 
-/** What looks at all nodes, by what runs it. docs/operate/scaling.md has the same table. */
+/** Statements that look at all nodes, by what runs them. docs/operate/scaling.md has the same table. */
 const LOOK_AT_ALL_NODES = {
   'one server alone, and not where workspaces are on nodes': ['files.put'],
   'requests about all workspaces of an account; an upload, when that was five seconds ago': [
@@ -55,7 +55,7 @@ const LOOK_AT_ALL_NODES = {
   ],
 };
 
-/** Those of the service; other test files of this process may have made some. */
+/** The statements of the service, without those that test files of this process have made. */
 const ownStatements = () => knownStatements().filter(({ name }) => !name.startsWith('test.'));
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
@@ -78,10 +78,10 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** An equality that must hold: a part of an OR, a CASE or a NOT is none. */
+/** An equality that must hold: a part of an OR, a CASE or a NOT does not count. */
 const EQUALITY = /(?<!(?:OR|WHEN|NOT) )\(([\w.]+) = (?:ANY \()?([$\w.]+)\)+(?! OR| THEN)/g;
 
-/** Those of a bitmap stand in its heap scan once more, with their OR. */
+/** Conditions of a bitmap index scan are repeated in its heap scan, with their OR. */
 const equalities = (node: Plan): [string, string][] =>
   Object.entries(node['Node Type'] === 'Bitmap Index Scan' ? {} : node)
     .filter(([name, value]) => /\b(Cond|Filter)$/.test(name) && typeof value === 'string')
@@ -92,8 +92,8 @@ const equalities = (node: Plan): [string, string][] =>
     ]);
 
 /**
- * The scans of a plan that do not look for their rows by the key: it equals no parameter, nothing of an `unnest` of
- * parameters or of a part of the statement, whose own scans count themselves, and no key that does.
+ * The scans of a plan that do not find their rows by the key. A key is given when it equals a parameter, a
+ * value of an `unnest` or of a subquery, whose own scans are checked too, or another key that is given.
  */
 function scansWithoutKey(plan: Plan): string[] {
   const nodes = nodesOf(plan);
@@ -141,7 +141,7 @@ async function looksAtAllNodes(sql: string): Promise<boolean> {
   return rows.some((row) => scansWithoutKey(row['QUERY PLAN'][0].Plan).length > 0);
 }
 
-/** Makes calls of repositories of distributed tables. */
+/** Calls repositories of distributed tables. */
 async function useRepositories(): Promise<void> {
   const alice = await service.user('alice');
   const workspace = await alice.workspace();
@@ -202,7 +202,7 @@ describe('the connections of an instance', () => {
 });
 
 describe("a workspace's rows can be distributed by its id", () => {
-  it('all tables with the column are distributed, except those that are looked up by something else', async () => {
+  it('all tables with the column are distributed, except those looked up by another column', async () => {
     const found = await service.database.query<{ table: string }>(
       `SELECT table_name AS "table" FROM information_schema.columns
        WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_name <> ALL ($1)
@@ -212,7 +212,7 @@ describe("a workspace's rows can be distributed by its id", () => {
     expect([...tables].sort()).toEqual(found.map(({ table }) => table));
   });
 
-  it('every unique key has the column, and so has every reference among them', async () => {
+  it('every unique key has the column, and so has every reference between the tables', async () => {
     const keys = await service.database.query<{ name: string; columns: string[]; target: string | null }>(
       `SELECT i.relname AS name, NULL AS target, array_agg(a.attname::text) AS columns
        FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = ANY (x.indkey)
@@ -228,23 +228,23 @@ describe("a workspace's rows can be distributed by its id", () => {
   });
 
   it.each([
-    ['a reference among tables alone', 'SELECT FROM assets a JOIN workspaces w ON w.id = a.workspace_id'],
+    ['only a reference between tables', 'SELECT FROM assets a JOIN workspaces w ON w.id = a.workspace_id'],
     ['rows of another table', 'SELECT FROM presence p JOIN workspaces w ON w.id = p.workspace_id'],
     [
-      'it in one place of two',
+      'the id in one place of two',
       'DELETE FROM files WHERE id IN (SELECT id FROM files WHERE workspace_id = $1)',
     ],
     ['another column', 'SELECT FROM workspaces WHERE user_id = $1'],
-    ['what comes after it', 'SELECT FROM workspaces WHERE id > $1 ORDER BY id LIMIT 1'],
-    ['it or something else', 'SELECT FROM files WHERE workspace_id = $1 OR id = $2'],
-    ['it or another index', 'SELECT FROM workspaces WHERE id = $1 OR user_id = $2'],
-  ])('a statement that names %s lacks it: %s', async (_, sql) => {
+    ['a range of ids', 'SELECT FROM workspaces WHERE id > $1 ORDER BY id LIMIT 1'],
+    ['the id or another column', 'SELECT FROM files WHERE workspace_id = $1 OR id = $2'],
+    ['the id or another index', 'SELECT FROM workspaces WHERE id = $1 OR user_id = $2'],
+  ])('a statement that names %s needs all nodes: %s', async (_, sql) => {
     expect(await looksAtAllNodes(sql)).toBe(true);
   });
 
   it.each([
     [
-      'once, and passes it on',
+      'once, and joins by it',
       'SELECT FROM assets a JOIN workspaces w ON w.id = a.workspace_id WHERE w.id = $1',
     ],
     ['as one of several', 'SELECT FROM workspaces WHERE id = ANY ($1)'],
@@ -252,17 +252,17 @@ describe("a workspace's rows can be distributed by its id", () => {
       'as rows',
       'DELETE FROM blobs WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))',
     ],
-  ])('one that names it %s does not: %s', async (_, sql) => {
+  ])('a statement that names the id %s does not: %s', async (_, sql) => {
     expect(await looksAtAllNodes(sql)).toBe(false);
   });
 
-  it('every statement names it, except those about all workspaces', async () => {
+  it('every statement names the id, except those about all workspaces', async () => {
     const found: string[] = [];
     for (const { name, onNodes } of ownStatements()) if (await looksAtAllNodes(onNodes)) found.push(name);
     expect(found.sort()).toEqual(Object.values(LOOK_AT_ALL_NODES).flat().sort());
   });
 
-  it('every statement of a repository names it, except lists of the workspaces of a user', async () => {
+  it('every statement of a repository names the id, except lists of the workspaces of a user', async () => {
     const dataSource = service.app.get(DataSource);
     const log = jest.spyOn(dataSource.logger, 'logQuery');
     await useRepositories();
@@ -275,13 +275,13 @@ describe("a workspace's rows can be distributed by its id", () => {
     expect(found.filter((sql) => !/FROM "workspaces" .*"user_id" = \$1/.test(sql))).toEqual([]);
   });
 
-  it('no other code asks PostgreSQL, except for backups, which contain whole tables', () => {
+  it('no other code sends SQL, except backups of whole tables and three modules of the platform', () => {
     const asking = sources.filter((path) => /\.query[<(]/.test(text(join('src', path))));
-    const allowed = /^(operations\/backup|platform\/(database|events|jobs))\//; // LISTEN and advisory locks are of no table
+    const allowed = /^(operations\/backup|platform\/(database|events|jobs))\//; // LISTEN and locks: no table
     expect(asking.filter((path) => !allowed.test(path))).toEqual([]);
   });
 
-  it('what is sent to the node of a workspace is about it, and can be asked whether its shard is there', async () => {
+  it('a statement for the node of a workspace names the id, and can check for the shard', async () => {
     const sent = ownStatements().filter(({ isOfWorkspace }) => isOfWorkspace);
     expect(sent.length).toBeGreaterThan(10);
     const isGuardable = (sql: string): boolean => /^\s*SELECT\b/.test(sql) && touches(sql);
@@ -290,7 +290,7 @@ describe("a workspace's rows can be distributed by its id", () => {
       expect([name, await looksAtAllNodes(onNodes)]).toEqual([name, false]);
   });
 
-  it('no function has a statement without it: each table comes with its argument', async () => {
+  it('every statement in a function compares the id with its argument, once for each table', async () => {
     const functions = await service.database.query<{ name: string; source: string }>(
       `SELECT proname AS name, prosrc AS source FROM pg_proc
        WHERE pronamespace = 'public'::regnamespace AND prorettype <> 'trigger'::regtype`,
@@ -307,7 +307,7 @@ describe("a workspace's rows can be distributed by its id", () => {
       expect(document).toContain(`\`${name}\``);
   });
 
-  it('the statements without it are documented, and so are those that lock rows', () => {
+  it('the statements without the id are documented, and so are those that lock rows', () => {
     const rows = [...document.matchAll(/^\| (.+) \| (`[\w.]+`(?:, `[\w.]+`)*) \|$/gm)];
     const documented = rows.map(([, by = '', names = '']) => [by, names.replaceAll('`', '').split(', ')]);
     expect(Object.fromEntries(documented)).toEqual(LOOK_AT_ALL_NODES);

@@ -3,7 +3,7 @@ import { knownStatements } from '../../../src/platform/database/index.js';
 import { text } from '../../kit/deployment.js';
 import { startService, type TestService } from '../../kit/index.js';
 
-/** What became of a statement on a real engine; `npm run engine-statements` writes the file. */
+/** The outcome of a statement on a real engine; `npm run engine-statements` writes the file. */
 interface Result {
   readonly hash: string;
   readonly nodes: 'none' | 'one' | 'all' | 'unknown';
@@ -11,7 +11,7 @@ interface Result {
   readonly onItsNode?: { readonly error: string | null };
 }
 
-/** Are not sent to the coordinator, but to the node of some workspaces, or to that of each shard. */
+/** Statements that are sent to the node of some workspaces or of each shard, not to the coordinator. */
 const ON_NODES_ALONE = [
   'files.put_together',
   'blob_leftovers.claim',
@@ -24,7 +24,7 @@ const results = JSON.parse(text('test/quick/contract/engine-statements.json')) a
 
 const hashOf = (sql: string): string => createHash('sha256').update(sql).digest('hex').slice(0, 16);
 
-/** Those whose text is the one that was tried. All others are untried, which is a maintainer's concern: see the script. */
+/** Statements whose present text was tried. The others wait for a maintainer: see the script. */
 const tried = (): [string, Result][] =>
   knownStatements().flatMap(({ name, onNodes }): [string, Result][] => {
     const result = results[name];
@@ -33,7 +33,7 @@ const tried = (): [string, Result][] =>
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startService(); // its modules have all statements
+  service = await startService(); // its modules define all statements
 });
 afterAll(() => service.close());
 
@@ -45,7 +45,7 @@ describe('the statements that were tried on an engine that distributes tables (n
     expect(failed.map(([name]) => name)).toEqual([]);
   });
 
-  it('succeed on the node of a workspace, and need no other, when they are of one', () => {
+  it('succeed on the node of a workspace, and need no other, when they are about one workspace', () => {
     const ofOne = new Set(knownStatements().flatMap((one) => (one.isOfWorkspace ? [one.name] : [])));
     const sent = tried().filter(([name]) => ofOne.has(name));
     const failed = sent.filter(([, { onItsNode }]) => onItsNode?.error !== null);

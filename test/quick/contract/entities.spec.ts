@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Written by TypeORM itself, or only by statements of a distributed database. */
+/** Tables that TypeORM itself writes, or only statements of a distributed database. */
 const WITHOUT_ENTITY = ['migrations', 'shared_commits'];
 
 /** Columns that PostgreSQL alone writes and no entity reads: a driver of TypeORM does not know the type. */
@@ -41,8 +41,8 @@ const columnsOf = ({ tableName, columns }: EntityMetadata): string[] =>
     return `${tableName}.${column.databaseName} ${type}${rules}`;
   });
 
-describe('Entities', () => {
-  it('are the tables that the migrations leave: columns, types, NULL and keys', async () => {
+describe('entities', () => {
+  it('equal the tables that the migrations create: columns, types, NULL and keys', async () => {
     expect(source.entityMetadatas.flatMap(columnsOf).sort()).toEqual(await columnsOfSchema());
   });
 });

@@ -13,7 +13,7 @@ const LIMITS: FairLimits = {
 const semaphore = (limits: Partial<FairLimits> = {}): FairSemaphore =>
   new FairSemaphore({ ...LIMITS, ...limits });
 
-/** Lets every promise that can go on do so. */
+/** Lets every promise settle that can. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** The result of a call that must not wait: it fails a test instead of blocking it. */
@@ -52,7 +52,7 @@ class Calls {
 }
 
 describe('slots', () => {
-  it('go round robin between owners, and to the first call of an owner', async () => {
+  it('go round robin between owners, each time to the oldest call of an owner', async () => {
     const calls = new Calls(semaphore());
     const asked = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((call) => calls.ask(call));
     await settled();
@@ -61,7 +61,7 @@ describe('slots', () => {
     expect(calls.started).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
-  it('go next to an owner without any, however many calls of another wait', async () => {
+  it('go first to an owner without one, however many calls of another owner wait', async () => {
     const calls = new Calls(semaphore({ atOnce: 2, perOwner: { atOnce: 2, waiting: 50 } }));
     for (let n = 1; n <= 40; n++) void calls.ask(`a${n}`);
     await settled();
@@ -71,7 +71,7 @@ describe('slots', () => {
     await calls.endAll();
   });
 
-  it('go on to earlier callers although new owners keep coming', async () => {
+  it('go to earlier callers although new owners keep coming', async () => {
     const calls = new Calls(semaphore());
     void calls.ask('a1');
     void calls.ask('a2');
@@ -97,7 +97,7 @@ describe('slots', () => {
     await calls.endAll();
   });
 
-  it('are released once, however often that is called, and after a fault', async () => {
+  it('are released once, even when release is called twice, and after a fault too', async () => {
     const slots = semaphore();
     const release = await slots.take('a');
     const second = slots.take('b');
@@ -119,7 +119,7 @@ describe('slots', () => {
 describe('a call is refused with 503 and Retry-After', () => {
   const refused = (error: string) => ({ status: 503, message: error, headers: { 'retry-after': '5' } });
 
-  it('beyond the bound of its owner, with that reason; calls of others wait', async () => {
+  it('above the limit of its owner, with that reason; calls of other owners wait', async () => {
     const slots = semaphore({ perOwner: { atOnce: 1, waiting: 2 } });
     const calls = new Calls(slots);
     const asked = ['a1', 'a2', 'a3'].map((call) => calls.ask(call));
@@ -133,7 +133,7 @@ describe('a call is refused with 503 and Retry-After', () => {
     expect(calls.started).toEqual(['a1', 'b1', 'a2', 'a3']);
   });
 
-  it('beyond the bound of all, unless another owner waits with more: then it is the newest of those', async () => {
+  it('above the limit of all, or the newest one of an owner with more calls waiting instead', async () => {
     const slots = semaphore({ waiting: 3 });
     const calls = new Calls(slots);
     const [a1, a2, a3, a4] = ['a1', 'a2', 'a3', 'a4'].map((call) => calls.ask(call));
@@ -141,10 +141,10 @@ describe('a call is refused with 503 and Retry-After', () => {
     await expect(atOnce(a4!)).rejects.toMatchObject(
       refused('too many: wait for your own requests to finish'),
     );
-    await expect(atOnce(slots.take('b'))).rejects.toMatchObject(refused('too many')); // nobody waits with more than two
+    await expect(atOnce(slots.take('b'))).rejects.toMatchObject(refused('too many')); // a has two too
     const c1 = calls.ask('c1');
     await expect(atOnce(a3!)).rejects.toThrow(ServiceUnavailable);
-    await expect(atOnce(slots.take('d'))).rejects.toMatchObject(refused('too many')); // each waits with one
+    await expect(atOnce(slots.take('d'))).rejects.toMatchObject(refused('too many')); // each has one waiting
     await calls.endAll();
     await Promise.all([a1, a2, b1, c1]);
     expect(calls.started).toEqual(['a1', 'b1', 'c1', 'a2']);
@@ -162,7 +162,7 @@ describe('a call is refused with 503 and Retry-After', () => {
 });
 
 describe('a cancelled call', () => {
-  it('leaves its place, and gets the reason', async () => {
+  it('leaves the queue, and is rejected with the reason', async () => {
     const slots = semaphore();
     const calls = new Calls(slots);
     const reason = new Error('gone');
@@ -176,13 +176,13 @@ describe('a cancelled call', () => {
     await expect(slots.take('b', leaving.signal)).rejects.toBe(reason);
     await calls.end('a1');
     await c1;
-    leaving.abort(); // nobody listens any more
+    leaving.abort(); // has no effect any more
     await calls.endAll();
     expect([slots.taken, slots.queued, slots.owners]).toEqual([0, 0, 0]);
   });
 });
 
-describe('any order of calls, ends and departures', () => {
+describe('slots, after any order of calls, ends and cancellations,', () => {
   const owner = fc.constantFrom('a', 'b', 'c', 'd');
   const step = fc.oneof(
     { weight: 4, arbitrary: fc.record({ ask: owner }) },
@@ -198,7 +198,7 @@ describe('any order of calls, ends and departures', () => {
     }),
   });
 
-  it('keep the bounds, leave no usable slot idle, and remember nobody in the end', async () => {
+  it('respect the limits, are not idle while a call may have one, and forget owners in the end', async () => {
     await fc.assert(
       fc.asyncProperty(limits, fc.array(step, { maxLength: 40 }), async (bounds, steps) => {
         const slots = semaphore(bounds);
@@ -212,7 +212,7 @@ describe('any order of calls, ends and departures', () => {
             void slots
               .take(one.ask, leaving.signal)
               .then((release) => running.push({ owner: one.ask, release }))
-              .catch(() => undefined) // refused, or it has left
+              .catch(() => undefined) // refused or cancelled
               .finally(() => waiting.delete(leaving));
           } else if ('end' in one) running.splice(one.end % (running.length || 1), 1)[0]?.release();
           else [...waiting.keys()][one.leave % (waiting.size || 1)]?.abort();

@@ -17,7 +17,7 @@ const UPGRADE = [
   'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
   '\r\n',
 ].join('\r\n');
-/** A client's frames are masked; here with nothing. */
+/** Frames of a client are masked, here with zeros. */
 const [PING, CLOSE] = [Buffer.of(0x89, 0x80, 0, 0, 0, 0), Buffer.of(0x88, 0x80, 0, 0, 0, 0)];
 const [PONG_OF_SERVER, CLOSE_OF_SERVER] = [Buffer.of(0x8a, 0), Buffer.of(0x88, 0)];
 
@@ -60,7 +60,7 @@ describe('frames', () => {
   });
 
   it.each([0, 1, 125, 126, 127, 255, 256, 65_535, 65_536, 300_000])(
-    'match those of the library itself for %i bytes',
+    'equal those of the library for %i bytes',
     async (length) => {
       const text = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2);
       client.send(text);
@@ -70,7 +70,7 @@ describe('frames', () => {
     },
   );
 
-  it('stay whole and in order beside answers of the library, when all of them wait for the peer', async () => {
+  it('stay whole and in order between answers of the library while all wait for the peer', async () => {
     peer.pause();
     const message = { type: 'device_connected', deviceId: 'd', deviceName: 'n'.repeat(10_000) } as const;
     const frame = textFrame(JSON.stringify(message));
@@ -97,7 +97,7 @@ describe('frames', () => {
     expect(connection.isOpen).toBe(true);
   });
 
-  it('are not sent after the close that answers the peer’s', async () => {
+  it('are not sent after the answer to a close of the peer', async () => {
     const stateWhenSending = new Promise((resolve) => {
       // After the library has read it, and before it ends the connection.
       transport.once('data', () => {
@@ -111,7 +111,7 @@ describe('frames', () => {
     expect(received).toEqual(CLOSE_OF_SERVER);
   });
 
-  it('are given up with a peer that has stopped half-way through its own close', async () => {
+  it('are dropped, with the connection, when the peer stops half-way through its own close', async () => {
     peer.pause();
     while (transport.writableLength === 0) {
       connection.send({ type: 'device_connected', deviceId: 'd', deviceName: 'n'.repeat(10_000) });

@@ -26,7 +26,7 @@ const section = (heading: string): string =>
 const rowsIn = (text: string): string[][] =>
   [...text.matchAll(/^\| (.+) \|$/gm)].map(([, cells = '']) => cells.split(' | '));
 
-/** Code that claims to be a part of a file. */
+/** Code that is quoted from a file. */
 const excerpts = [...contributing.matchAll(/^( *)```ts file=(\S+)\n([^]*?)\n *```$/gm)].map(
   ([, indent = '', file = '', code = '']) =>
     [file, code.replaceAll(new RegExp(`^${indent}`, 'gm'), '')] as const,
@@ -70,7 +70,7 @@ describe('CONTRIBUTING.md', () => {
     }
   });
 
-  it.each(excerpts)('shows code that stands in %s', (file, code) => {
+  it.each(excerpts)('quotes %s without a difference', (file, code) => {
     expect(read(file).includes(code) ? code : read(file)).toBe(code);
   });
 
@@ -81,7 +81,7 @@ describe('CONTRIBUTING.md', () => {
   it.each([
     ['quick', 'npm test'],
     ['deep', 'npm run test:deep'],
-  ])('runs test files of the %s suite that exist', (suite, command) => {
+  ])('names test files of the %s suite that exist', (suite, command) => {
     const runs = [
       ...contributing.matchAll(new RegExp(`^${command} -- ([^-#\\n][^#\\n]*?)(?: +#.*| -t .*)?$`, 'gm')),
     ];
@@ -112,7 +112,7 @@ describe('docs/internals/promises.md', () => {
 });
 
 describe('.nvmrc', () => {
-  it('names the Node.js that the lockfile brings', () => {
+  it('names the Node.js version of package.json', () => {
     const { optionalDependencies } = JSON.parse(read('package.json')) as {
       optionalDependencies: Record<string, string>;
     };
@@ -143,7 +143,7 @@ describe('.dependency-cruiser.mjs', () => {
       .map(({ name }) => `${room}/${name}/`),
   );
 
-  it('has each module of src/ in one layer', () => {
+  it('has each module of src/ in exactly one layer', () => {
     const places = modules.map((path) => [
       path,
       LAYERS.filter((layer) => layer.some((pattern) => new RegExp(`^${pattern}`).test(path))).length,
@@ -151,7 +151,7 @@ describe('.dependency-cruiser.mjs', () => {
     expect(places.filter(([, count]) => count !== 1)).toEqual([]);
   });
 
-  it('lists each module that stands in the folder of another one', () => {
+  it('lists only inner modules that exist', () => {
     const listed = INNER.map((path) => `src/domain/${path}/index.ts`);
     expect(listed.filter((path) => !exists(path))).toEqual([]);
   });

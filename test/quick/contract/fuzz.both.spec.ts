@@ -18,14 +18,14 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 const LANES = 4;
 const MOST_REPORTED = 20;
 
-/** Each of these costs a hash of a password, or a user with all that is theirs. */
+/** Each of these costs a hash of a password, or a user with all data. */
 const RARE = new Set([
   ...['identity.signIn', 'identity.signUp', 'identity.signOut', 'identity.changePassword'],
   ...['automation.openKeySession', 'AccountPage.signIn', 'AccountPage.signOut', 'AccountPage.endSession'],
   ...['AccountPage.endOtherSessions', 'workspaces.delete', 'auth.deleteMe'],
 ]);
 
-/** What a cookie opens. */
+/** Routes that accept a cookie. */
 const FOR_BROWSERS = /^\/(?:account|auth|api\/auth)\b/;
 
 const document = allRoutes();
@@ -52,7 +52,7 @@ describe(`${REQUESTS} hostile requests (FUZZ_SEED=${SEED})`, () => {
     await service.close();
   });
 
-  it('are each answered as documented, with nothing but flat errors and no fault', async () => {
+  it('are each answered as documented, with flat errors only and without a fault', async () => {
     const wire = new Wire(service.url);
     const foreign = await thingsOf(bystander);
     const lanes = await Promise.all(
@@ -64,7 +64,7 @@ describe(`${REQUESTS} hostile requests (FUZZ_SEED=${SEED})`, () => {
     expect(faults).toEqual([]);
   }, 3_600_000);
 
-  it('reach the domain, a third of them at least', () => {
+  it('reach the domain, at least a third of them', () => {
     const { accepted, decided } = tally.reached;
     expect((accepted + decided) / tally.total).toBeGreaterThan(1 / 3);
   });
@@ -88,7 +88,7 @@ describe(`${REQUESTS} hostile requests (FUZZ_SEED=${SEED})`, () => {
     await scrub(service.database, service.dataDir);
   });
 
-  /** A lane's share, one after the other. */
+  /** Sends the requests of a lane one after the other. */
   async function run(wire: Wire, lane: Lane, index: number): Promise<void> {
     const random = new Random(SEED * 1000 + index);
     const values = new Values(random, document, (name) => lane.known(name));
@@ -123,7 +123,7 @@ async function seenBy(workspace: TestWorkspace): Promise<unknown> {
   };
 }
 
-/** Its ids, by the names of parameters. */
+/** The ids in a workspace, by the names of parameters. */
 async function thingsOf(workspace: TestWorkspace): Promise<Map<string, readonly string[]>> {
   const versions = (await workspace.versions('YQ')).map(({ id }) => id);
   const checkpoints = (await workspace.checkpoints()).map(({ id }) => id);

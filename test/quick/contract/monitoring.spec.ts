@@ -27,7 +27,7 @@ const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => [title, expr] as const),
 );
 
-/** Of Prometheus itself: whether a target answered, and which one. */
+/** Metrics of Prometheus itself. */
 const BUILT_IN = new Set(['up']);
 const OUR_LABELS = [
   'kind',
@@ -92,7 +92,7 @@ describe('the dashboard', () => {
       for (const [, label = ''] of expr.matchAll(LABELS)) expect(KNOWN_LABELS).toContain(label);
   });
 
-  it('has panels that are numbered, lie side by side, and ask the provisioned data source', () => {
+  it('has panels with unique ids that do not overlap and that query the provisioned data source', () => {
     const { panels } = dashboard;
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     for (const { gridPos } of panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
@@ -115,7 +115,7 @@ describe('the dashboard', () => {
 });
 
 describe('prometheus.yml', () => {
-  it('reads the alerts, and asks the port that the compose file sets', () => {
+  it('loads the alerts, and scrapes the port that the compose file sets', () => {
     const config = parse(read('ops/prometheus/prometheus.yml')) as {
       rule_files: string[];
       scrape_configs: { dns_sd_configs: { names: string[]; port: number }[] }[];

@@ -61,7 +61,7 @@ describe('the faults of `npm run mutants`', () => {
   });
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-    'use members that there are, or that they add: %s',
+    'use only members that exist or that they add: %s',
     (_, mutant) => {
       const edits = editsOf(mutant);
       const added = edits.map(({ replace }) => replace).join('\n');
@@ -72,7 +72,7 @@ describe('the faults of `npm run mutants`', () => {
   );
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-    'have tests that should notice: %s',
+    'name patterns that occur in the files of their tests: %s',
     (_, { tests }) => {
       expect(tests.length).toBeGreaterThan(0);
       for (const [spec, pattern = ''] of tests) expect(read(spec)).toMatch(new RegExp(pattern));
@@ -90,7 +90,7 @@ describe('the unit of a fault', () => {
     expect(edit('folder/plan#plan').file).toBe('client/src/folder/plan.ts');
   });
 
-  it('is refused in a sentence unless there is one of this name, with the text once', () => {
+  it('is refused with an error that names the problem unless one unit has the name and text once', () => {
     expect(() => edit('Pages.nowhere')).toThrow('no file in src or client/src declares Pages.nowhere');
     expect(() => edit('addressIn')).toThrow('addressIn is ambiguous: src/');
     const first = edit('Pages.pull', 'first');

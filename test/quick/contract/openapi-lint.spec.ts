@@ -24,7 +24,7 @@ interface Report {
   }[];
 }
 
-/** Lints a document without asking the network anything. */
+/** Lints a document without network access. */
 async function lint(file: string): Promise<Report> {
   const nowhere = 'http://127.0.0.1:9';
   const env = {
@@ -36,7 +36,7 @@ async function lint(file: string): Promise<Report> {
   return JSON.parse(await report) as Report;
 }
 
-/** The standard output, also of a run that finds faults. */
+/** The standard output, even of a run that finds faults. */
 async function execFileIn(cwd: string, env: NodeJS.ProcessEnv, ...args: string[]): Promise<string> {
   try {
     return (await promisify(execFile)(process.execPath, [CLI, ...args], { cwd, env })).stdout;

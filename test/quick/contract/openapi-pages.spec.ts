@@ -3,13 +3,13 @@ import { BASE_URL, startService, type TestService } from '../../kit/index.js';
 import { formOf, Visitor } from '../../kit/visitor.js';
 import { type Route, ROUTES } from '../../kit/routes/route-table.js';
 
-/** Answers of the pages' forms that no other test has a reason to ask for; test/kit holds each to the document. */
+/** Answers of forms that no other test asks for; test/kit compares each with the document. */
 const EDITOR = 'https://editor.example.org/callback';
 const STATE = 'a-state-of-the-app_0123456789';
 const PASSWORD = 'correct horse battery staple';
 const WEB = `/auth/web-handoff?client_state=${STATE}&return_to=${encodeURIComponent(EDITOR)}`;
 
-/** Without those that are not there for a stranger, and that of a signed link, which needs no page of ours. */
+/** All forms but those that are 404 for a stranger and that of a signed link, which needs no page. */
 const FORMS: readonly Route[] = ROUTES.filter(
   ({ isPage, method, path, status }) =>
     isPage && method === 'POST' && status !== 404 && path !== '/account/unsubscribe',
@@ -99,7 +99,7 @@ describe('the forms of the account page', () => {
       expect([path, (await browser.post(path, fields)).status]).toEqual([path, 404]);
   });
 
-  it('are 409 when nothing has to be bought', async () => {
+  it('are 409 for billing when subscriptions are off', async () => {
     const browser = await signedIn('eve');
     const answer = await browser.post('/account/billing', [['csrf_token', await tokenOf(browser)]]);
     expect(answer.status).toBe(409);

@@ -24,7 +24,7 @@ afterAll(() => service.close());
 
 const operations = () => operationsOf(document);
 
-/** Every object in the document, with where it stands. */
+/** Every object in the document, with its JSON pointer. */
 function* objectsIn(value: unknown, at = '#'): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) yield [at, value as Record<string, unknown>];
@@ -136,7 +136,7 @@ describe('the API document', () => {
     }
   });
 
-  it('has unique operationIds that read well as names of functions', () => {
+  it('has unique operationIds that can be names of functions', () => {
     const ids = operations().map(({ operation }) => operation.operationId);
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
     expect(ids.filter((id) => !/^[a-z][a-zA-Z]+\.[a-z][a-zA-Z]+$/.test(id))).toEqual([]);
@@ -210,7 +210,7 @@ describe('the API document', () => {
     expect(unused).toEqual([]);
   });
 
-  it('declares the parameters of each path, each parameter once, and required ones of the path', () => {
+  it('declares each parameter once, and those of the path as required', () => {
     for (const { path, operation } of operations()) {
       const { parameters = [] } = operation;
       const inPath = parameters.filter((parameter) => parameter.in === 'path');
@@ -227,7 +227,7 @@ describe('the API document', () => {
     expect([...new Set(named)].sort()).toEqual(Object.keys(document.components.securitySchemes).sort());
   });
 
-  it('names the session, the key session or the bearer for all that is not open', () => {
+  it('requires a session, a key session or a bearer for every operation that is not open', () => {
     const securityOf = (id: string) =>
       operations().find((one) => one.operation.operationId === id)?.operation.security;
     expect(securityOf('auth.me')).toEqual([{ bearer: [] }]);
@@ -255,14 +255,14 @@ describe('the API document', () => {
     ]);
   });
 
-  it('has no parameter that a security scheme stands for', () => {
+  it('has no parameter for a header of a security scheme', () => {
     const names = operations().flatMap(({ operation }) =>
       (operation.parameters ?? []).map(({ name }) => name),
     );
     expect(names.filter((name) => /^(?:authorization|x-key-session|cookie)$/i.test(name))).toEqual([]);
   });
 
-  it('names no schema like something of JavaScript, which a generated type would hide', () => {
+  it('names no schema like a global of JavaScript, which a generated type would hide', () => {
     expect(Object.keys(document.components.schemas).filter((name) => name in globalThis)).toEqual([]);
   });
 
@@ -342,7 +342,7 @@ describe('the API document', () => {
   });
 });
 
-/** What clients send may have more, which is dropped. */
+/** A body of a request may have more members, which are dropped. */
 function isOfRequest(name: string): boolean {
   const inAnswers = JSON.stringify(operations().map(({ operation }) => operation.responses));
   return !inAnswers.includes(`"#/components/schemas/${name}"`);

@@ -4,7 +4,7 @@ import { type ListedPage, PAGES } from '../../kit/tour/page-list.js';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-/** The document of the pages, which another test holds to the routes of the service. */
+/** The document of the pages, which another test compares with the routes of the service. */
 const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/internals/pages.openapi.json'), 'utf8')) as {
   paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, unknown> }> }>>;
 };
@@ -16,7 +16,7 @@ const routesWith = (statuses: readonly string[]): string[] =>
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
 
-/** Those with a page of their own, not only one for what was refused. */
+/** Routes that answer with a page on success, not only when they refuse. */
 const routes = routesWith(['200']);
 
 const pages: [string, ListedPage][] = Object.entries(PAGES);
@@ -28,7 +28,7 @@ describe('the list of pages', () => {
     expect(routes.filter((route) => !listed.includes(route))).toEqual([]);
   });
 
-  it('has only routes that exist, and an address where nothing is', () => {
+  it('has only routes that exist, and one address that does not', () => {
     const all = routesWith(['200', '422']);
     expect([...new Set<string>(listed)].filter((route) => !all.includes(route))).toEqual(['GET /nothing']);
   });

@@ -22,7 +22,7 @@ const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 const FIRST_SEED = Number(process.env['SEED'] ?? 1);
 
-/** Times at which something is at an edge of the calendar, and some zones are in the middle of another day or hour. */
+/** Times at edges of the calendar, at which some time zones are within another day or hour. */
 const TIMES = [
   '2024-02-29T23:59:59.999Z',
   '2024-03-31T00:00:00.000Z', // 30 days after a leap day's end; clocks go forward in Europe
@@ -41,7 +41,7 @@ let userId: string;
 
 beforeAll(async () => {
   database = await createDatabase();
-  // Neither UTC nor whole hours: a rule that asked the session for its zone would cut its buckets elsewhere.
+  // Neither UTC nor whole hours: a rule that used the zone of the session would have other buckets.
   await database.query(`ALTER DATABASE ${database.name} SET timezone = 'Australia/Eucla'`);
   const settings = {
     poolSize: 2,
@@ -72,7 +72,7 @@ describe('the rule, in words', () => {
   const now = new Date('2026-03-31T12:00:00.000Z');
   const ago = (ms: number): Date => new Date(now.getTime() - ms);
 
-  /** Which of the versions of one file, given by age, oldest first, are left; none of them pinned. */
+  /** The ages of the versions of a file that are kept. @param pinned indexes into `ages` */
   function left(ages: number[], pinned: number[] = []): number[] {
     const history = ages.map((age, i) => ({ id: String(i), createdAt: ago(age), changeCursor: i + 1 }));
     const exempt = { currentId: String(ages.length - 1), pinnedIds: new Set(pinned.map(String)) };
@@ -110,14 +110,14 @@ describe('the rule, in words', () => {
     expect(left([...all, 0])).toEqual([all[0], all[4], all[5], 0]);
   });
 
-  it('counts current and pinned versions as those of their bucket', () => {
+  it('counts current and pinned versions in their bucket', () => {
     const hour = 2 * DAY;
     expect(left([hour + 3, hour + 2, hour + 1])).toEqual([hour + 1]);
     expect(left([hour + 3, hour + 2, hour + 1, 0], [2])).toEqual([hour + 1, 0]);
     expect(left([hour + 3, hour + 2, hour + 1, 0], [0])).toEqual([hour + 3, hour + 1, 0]);
   });
 
-  it('counts the higher cursor as the newer one, whatever the clock said', () => {
+  it('takes the version with the higher cursor as the newer one, whatever the clock said', () => {
     expect(left([2 * DAY + 1, 2 * DAY + 3, 2 * DAY + 2])).toEqual([2 * DAY + 2]);
     expect(left([-DAY, 2 * DAY, 2 * DAY])).toEqual([-DAY, 2 * DAY]);
   });
@@ -132,7 +132,7 @@ describe('the statement does what the rule says', () => {
         return [older, newer].map((at): LoggedOperation => ({ file, action: 'upsert', at }));
       }),
     );
-    // A third one that is current, so that the two are judged by their buckets.
+    // A third version is current, so that the two are judged by their buckets.
     const files = moments.length ** 2;
     for (let file = 0; file < files; file++) operations.push({ file, action: 'upsert', at: now });
     const { versions } = await writeLog(database.query, userId, { operations });
@@ -143,7 +143,7 @@ describe('the statement does what the rule says', () => {
     expect(gone.size).toBeGreaterThan(files / 20);
   });
 
-  it('on a workspace that has grown since the tables were analyzed, without a statement that walks it', async () => {
+  it('on a workspace that has grown since ANALYZE, within the time limit of statements', async () => {
     const now = TIMES[0]!;
     const few: LoggedOperation[] = [1, 2, 3].map((days) => {
       return { file: 0, action: 'upsert', at: new Date(now.getTime() - days * DAY) };
@@ -178,7 +178,7 @@ describe('the statement does what the rule says', () => {
   });
 
   itDeep.each(['America/St_Johns', 'Pacific/Kiritimati'])(
-    'in a process that lives in %s, with a database that does',
+    'in a process and on a database with the time zone %s',
     async (zone) => {
       await database.query(`ALTER DATABASE ${database.name} SET timezone = '${zone}'`);
       const now = TIMES[0]!;
@@ -230,7 +230,7 @@ function anyLog(random: Random, now: Date): { operations: LoggedOperation[]; che
   return { operations: sensible, checkpoints };
 }
 
-/** By the rule, file by file. */
+/** The versions that the rule removes, file by file. */
 function goneBy(versions: readonly WrittenVersion[], now: Date): Set<string> {
   const files = new Map<string, WrittenVersion[]>();
   for (const version of versions) {

@@ -62,5 +62,5 @@ describe('the generator of the schema', () => {
   });
 });
 
-/** PostgreSQL leaves some out of a condition that it reads for the second time. */
+/** PostgreSQL drops some brackets of a condition that it parses for the second time. */
 const withoutBrackets = (text: string): string[] => text.replaceAll(/[()]/g, '').split('\n');

@@ -4,7 +4,7 @@ import { filled, statement, withOwnNames } from '../../../src/platform/database/
 import { startService, type TestService } from '../../kit/index.js';
 
 const TABLES = DISTRIBUTED_TABLES.map(({ table }) => table).join('|');
-/** A table of workspaces, or a function that writes them, by its own name. */
+/** A table of workspaces, or a function that writes them, by its plain name instead of braces. */
 const OWN_NAME = new RegExp(
   `\\b(?:(?:FROM|JOIN|UPDATE|INTO|ONLY|,)\\s+(?:${TABLES})|put_documents(?:_of_many)?\\s*\\()`,
   'g',
@@ -13,7 +13,7 @@ const ownNamesIn = (template: string): string[] => template.match(OWN_NAME) ?? [
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startService(); // its modules have all statements
+  service = await startService(); // its modules define all statements
 });
 afterAll(() => service.close());
 
@@ -22,11 +22,11 @@ describe('the braces of a statement', () => {
     ['SELECT 1 FROM {files} f JOIN {blobs} b ON true', 'SELECT 1 FROM files_7 f JOIN blobs_7 b ON true'],
     ["SELECT '{}'::text[], '{1,2}', f.versions, x.{", "SELECT '{}'::text[], '{1,2}', f.versions, x.{"],
     ['UPDATE {files} SET a = $1 WHERE files.b', 'UPDATE files_7 SET a = $1 WHERE files.b'],
-  ])('are filled, and all else is left alone: %s', (template, expected) => {
+  ])('are filled, and nothing else changes: %s', (template, expected) => {
     expect(filled(template, (name) => `${name}_7`)).toBe(expected);
   });
 
-  it('have the names of the schema on one server', () => {
+  it('are filled with the names of the schema on one server', () => {
     const { text, onNodes, template } = statement('test.braces', 'SELECT FROM {files}', {
       onNodes: 'SELECT FROM {files} f',
     });
@@ -37,7 +37,7 @@ describe('the braces of a statement', () => {
     ]);
   });
 
-  it('have the names of all tables of workspaces in statements that are sent to a node', () => {
+  it('contain every table of workspaces in every statement', () => {
     expect(ownNamesIn('SELECT FROM files, {blobs}')).toHaveLength(1);
     const own = knownStatements().filter(({ name }) => !name.startsWith('test.'));
     expect(own.filter(({ isOfWorkspace }) => isOfWorkspace).length).toBeGreaterThan(10);
@@ -46,7 +46,7 @@ describe('the braces of a statement', () => {
     expect(found.map(({ name }) => name)).toEqual([]);
   });
 
-  it('have them in the functions of uploads too, each of which holds its shard before anything else', () => {
+  it('contain every table in the upload functions too, which begin by holding their shard', () => {
     const { template } = UPLOAD_FUNCTIONS;
     expect(ownNamesIn(template)).toEqual([]);
     const bodies = template.split(/^CREATE OR REPLACE FUNCTION /m).slice(1);

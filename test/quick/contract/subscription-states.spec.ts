@@ -13,7 +13,7 @@ import {
   transition,
 } from '../../../src/domain/billing/subscription-state.js';
 
-/** What the contract says, by hand: one letter per status, in the order of STATUSES; a dot changes nothing. */
+/** The contract, written by hand: one letter per status, in the order of STATUSES; a dot is no change. */
 const CONTRACT: Readonly<Record<Cause, string>> = {
   trial_started: 't.....',
   trial_ended: '.e....',
@@ -85,7 +85,7 @@ describe('the state table', () => {
     expect(transition(from, cause)).toBe(to);
   });
 
-  it('is what docs/reference/subscription-states.md shows (node dist/src/domain/billing/print-states.js prints it)', () => {
+  it('equals docs/reference/subscription-states.md, as print-states.js writes it', () => {
     const file = readFileSync(
       join(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'subscription-states.md'),
       'utf8',
@@ -111,7 +111,7 @@ describe('an event about another subscription than the current one', () => {
   const takesOver = new Set(['trialing', 'active', 'past_due', 'unpaid']);
 
   it.each(BY_EVENT)(
-    '%s, %s: takes over when it is trialing, active or past due (in itself: %s)',
+    '%s, %s: takes over only when it is trialing, active or past due (alone: %s)',
     (from, cause, to) => {
       const { state } = replayEvents(held(from), [event(cause, 'sub_other')]);
       if (takesOver.has(cause)) expect(state).toMatchObject({ status: to, subscriptionId: 'sub_other' });
@@ -120,7 +120,7 @@ describe('an event about another subscription than the current one', () => {
   );
 });
 
-describe('a grant until a time', () => {
+describe('a grant with an end', () => {
   const granted = { ...held('active'), subscriptionId: null, currentPeriodEnd: LATER };
   const failed = (at: Date): PaymentEvent => event('payment_failed', 'sub_other', at);
 
@@ -163,11 +163,11 @@ describe('events of one second', () => {
     expect(kinds(event('active', 'sub_held'), event('past_due', 'sub_held'))).toBe('past_due');
   });
 
-  it('are applied also when a change comes before the beginning', () => {
+  it('are applied even when a change arrives before the creation', () => {
     expect(kinds(event('past_due', 'sub_held'), created)).toBe('active');
   });
 
-  it('end with the deletion, in any order', () => {
+  it('lead to cancelled when one is a deletion, in any order', () => {
     for (const other of [created, event('active', 'sub_held'), event('payment_failed', 'sub_held')]) {
       expect(kinds(event('deleted', 'sub_held'), other)).toBe('cancelled');
       expect(kinds(other, event('deleted', 'sub_held'))).toBe('cancelled');
@@ -186,7 +186,7 @@ describe("the service's own trial", () => {
   };
 
   it.each(['incomplete_expired', 'canceled', 'deleted', 'payment_failed'] as const)(
-    'goes on when a purchase is broken off before it was paid: incomplete, then %s',
+    'goes on when a purchase is abandoned before it is paid: incomplete, then %s',
     (cause) => {
       const events = [event('incomplete', 'sub_new', THEN), event(cause, 'sub_new')];
       expect(replayEvents(trial, events)).toEqual({ state: trial, applied: [] });
@@ -194,12 +194,12 @@ describe("the service's own trial", () => {
     },
   );
 
-  it('gives way when the purchase succeeds', () => {
+  it('ends when the purchase succeeds', () => {
     const { state } = replayEvents(trial, [event('incomplete', 'sub_new', THEN), event('active', 'sub_new')]);
     expect(state).toMatchObject({ status: 'active', subscriptionId: 'sub_new', trialStart: THEN });
   });
 
-  it('has ended for an event that happened after its end', () => {
+  it('is over for an event from its end on, and not for one before', () => {
     const after = event('payment_failed', 'sub_new', new Date('2026-03-31T12:00:00Z'));
     expect(replayEvents(trial, [after]).state).toEqual(trial);
     const before = event('payment_failed', 'sub_new', new Date('2026-03-31T11:59:59Z'));

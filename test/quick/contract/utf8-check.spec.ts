@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { isUtf8 } from 'node:buffer';
 import { Utf8Check } from '../../../src/domain/automation/contents.js';
 
-/** Texts, and texts in which some bytes are others. */
+/** Texts, some of which have up to two bytes changed. */
 const bytes = fc
   .tuple(fc.string({ unit: 'binary' }), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 2 }))
   .map(([text, changes]) => {
@@ -11,7 +11,7 @@ const bytes = fc
     return all;
   });
 
-it('the check of a text in pieces agrees with that of the whole, wherever it is cut', () => {
+it('the UTF-8 check of a text in pieces agrees with that of the whole, wherever it is cut', () => {
   fc.assert(
     fc.property(bytes, fc.array(fc.nat()), (whole, cuts) => {
       const check = new Utf8Check();

@@ -144,7 +144,7 @@ describe('properties that vectors cannot show', () => {
   const keys = keysOf('ascii');
   const path = encryptPath(keys, 'a.md');
 
-  it('never seals the same bytes twice alike', () => {
+  it('never seals the same bytes into the same envelope', () => {
     const text = Buffer.from('the same');
     const seal = [
       () => encryptContent(keys, path, text).toString('hex'),
@@ -271,7 +271,7 @@ function openEnvelope(subkey: Buffer, envelope: Buffer, associated: string): Buf
   return Buffer.concat([cipher.update(envelope.subarray(45, envelope.length - 16)), cipher.final()]);
 }
 
-/** Bytes that look random and are the same in every run, so that a failure comes back. */
+/** Bytes that look random and are the same in every run, so that a failure can be repeated. */
 function pseudorandom(seed: string, length: number): Buffer {
   const output = Buffer.alloc(length);
   for (let at = 0; at < length; at += 32)
@@ -317,7 +317,7 @@ describe('an independent implementation', () => {
     expect(createHash('sha256').update(verification).digest('hex')).toBe(vault.verificationHash);
   });
 
-  it('encrypts names of every length like the first one', () => {
+  it('encrypts names of every length like the client', () => {
     for (let length = 1; length <= 200; length++) {
       const keys = deriveVaultKeys(pseudorandom(`master ${length}`, 32));
       const name = pseudorandom(`name ${length}`, length).toString('base64url').slice(0, length);
@@ -327,7 +327,7 @@ describe('an independent implementation', () => {
     }
   });
 
-  it('opens the envelopes of the first one, of every length', () => {
+  it('opens envelopes of the client of every length', () => {
     for (let length = 0; length <= 200; length++) {
       const keys = deriveVaultKeys(pseudorandom(`master ${length}`, 32));
       const plaintext = pseudorandom(`plaintext ${length}`, length);

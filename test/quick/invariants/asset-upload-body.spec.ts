@@ -13,7 +13,7 @@ interface Read {
   readonly bytes: string | undefined;
 }
 
-/** What a body says, read whole by the parser of all other routes. */
+/** Reads a whole body with the parser of all other routes. */
 function readWhole(body: Buffer): Read | 'refused' {
   try {
     const { encryptedFilename, data } = parseJsonObject(body);
@@ -26,7 +26,7 @@ function readWhole(body: Buffer): Read | 'refused' {
   }
 }
 
-/** The same, piece by piece. */
+/** Reads it piece by piece. */
 function readInPieces(body: Buffer, cuts: number[]): Read | 'refused' | 'refused as double' {
   const scanner = new UploadScanner();
   try {
@@ -75,7 +75,7 @@ function bodyFrom(random: Random): string {
   return `${random.pick(['', ' \n'])}{${members.join(random.pick([',', ' , ']))}}${random.pick(['', '\n'])}`;
 }
 
-/** One character taken away, doubled or replaced, at the places that matter as often as anywhere. */
+/** Removes, doubles or replaces one character, mostly a structural one. */
 function damaged(random: Random, body: string): string {
   const marks = [...body.matchAll(/["\\{}[\],:=/]/g)].map(({ index }) => index);
   const at = random.next() < 0.6 ? random.pick(marks) : random.below(body.length);
@@ -111,7 +111,7 @@ describe('the body of an upload, parsed in pieces', () => {
     expect(refused).toBeGreaterThan(5000);
   });
 
-  it('is read in time that grows with its length, however it is escaped', () => {
+  it('is read when it consists of half a million escapes', () => {
     const slashes = '\\/'.repeat(1 << 19);
     const body = Buffer.from(`{"encryptedFilename":"dG9r","data":"${slashes}"}`);
     const cuts = Array.from({ length: Math.ceil(body.length / 65_536) }, (_, i) => (i + 1) * 65_536);
@@ -120,7 +120,7 @@ describe('the body of an upload, parsed in pieces', () => {
 });
 
 describe('decoding slots', () => {
-  it('are free while a client is silent, and given back when an upload is broken off', async () => {
+  it('are free while a client is silent, and released when an upload is aborted', async () => {
     const slots = new FairSemaphore({ ...DECODING, atOnce: 1, waiting: 0 });
     let goOn = (): void => undefined;
     async function* slowly(): AsyncGenerator<Buffer> {

@@ -16,7 +16,7 @@ import { answerOf, headOf, openSocket, received } from '../../kit/raw-http.js';
 
 const MIB = 1024 * 1024;
 
-/** What came in chunks, without their lengths. `answerOf` reads bytes as latin1. */
+/** The bytes of a body in chunked encoding, which `answerOf` reads as latin1. */
 function chunksOf(body: string): Buffer {
   const bytes = Buffer.from(body, 'latin1');
   const chunks: Buffer[] = [];
@@ -45,7 +45,7 @@ describe('a body that is decoded in pieces', () => {
   const text = fc.string({ unit: 'binary' });
   const other = fc.json({ maxDepth: 2 }).filter((json) => !/__proto__|constructor|prototype/.test(json));
 
-  /** Any JSON escape where JSON allows one. */
+  /** Writes some characters as JSON escapes. */
   const spelt = (value: string, choose: () => number): string =>
     value.replace(/[^]/g, (unit) => {
       const code = unit.charCodeAt(0).toString(16).padStart(4, '0');
@@ -55,7 +55,7 @@ describe('a body that is decoded in pieces', () => {
     });
 
   it.each([0, 1, 2, 3])(
-    'keeps each character at the ends of its blocks, and wipes all of them (%d)',
+    'keeps each character at the ends of its blocks, and wipes all blocks (%d bytes before)',
     (shift) => {
       const bytes = new GrowingBytes(MIB);
       const plain = Buffer.from('abc€'.repeat(5_000));
@@ -166,12 +166,12 @@ describe('large notes', () => {
     return (gate as { slots: FairSemaphore }).slots;
   };
 
-  /** How many may still come in at once. */
+  /** Number of free slots. */
   const free = (): number => 3 - slots().taken;
 
   const waiting = (): WaitingClients => service.app.get(InFlightRequests).waiting;
 
-  it('hold no slot while their clients are silent, however many they are; each is written when its rest comes', async () => {
+  it('hold no slot while their clients are silent, and are written when the rest arrives', async () => {
     const begun = ['a.md', 'b.md', 'c.md', 'd.md'].flatMap((path) => [begin(path), begin(path, other)]);
     await eventually(() => expect(waiting().heldBytes).toBeGreaterThan(8 * 2 * MIB));
     await eventually(() => expect([waiting().unsentBodies, free()]).toEqual([8, 3]));
@@ -181,7 +181,7 @@ describe('large notes', () => {
     await eventually(() => expect([free(), slots().owners, waiting().heldBytes]).toEqual([3, 0, 0]));
   });
 
-  it('are written three at a time, two of one user: the next one waits, small ones do not', async () => {
+  it('are written three at a time: the next one waits, small notes do not', async () => {
     const timers = holdTimers(10_000, 10_000); // the wait for a slot
     const held = [await slots().take('a'), await slots().take('a'), await slots().take('b')];
     const next = begin('e.md').finish();
@@ -194,7 +194,7 @@ describe('large notes', () => {
     await eventually(() => expect(free()).toBe(3));
   });
 
-  it('hold nothing any more when the client disconnects in the middle of a body', async () => {
+  it('hold neither slot nor bytes once the client disconnects in the middle of a body', async () => {
     const begun = [begin('f.md'), begin('g.md'), begin('h.md', other)];
     await eventually(() => expect(waiting().unsentBodies).toBe(3));
     for (const { socket } of begun) socket.destroy();
@@ -203,7 +203,7 @@ describe('large notes', () => {
   });
 
   describe('with a slow reader', () => {
-    /** The beginning of an answer has come, and no more is taken. */
+    /** Waits for the beginning of an answer and reads no more of it. */
     async function beginReading(path: string): Promise<Socket> {
       const socket = openSocket(service.url);
       socket.write(headOf('GET', `${vault.path}/notes/${path}`, headers(0)));
@@ -211,7 +211,7 @@ describe('large notes', () => {
       return socket;
     }
 
-    it('hold no place, however many they are, and are complete when they are read later', async () => {
+    it('hold no slot, and are complete when they are read later', async () => {
       const text = 'aé€😀\n"\\'.repeat(500_000);
       await vault.create('signs.md', text).expect(201);
       const sockets = await Promise.all(Array.from({ length: 8 }, () => beginReading('signs.md')));
@@ -223,7 +223,7 @@ describe('large notes', () => {
       expect((JSON.parse(body.toString()) as { content: string }).content === text).toBe(true);
     });
 
-    it('are broken off when the stored bytes change meanwhile: a part never looks like the whole', async () => {
+    it('are cut off when the stored bytes change meanwhile: a part never looks like the whole', async () => {
       await vault.create('damaged.md', 'x'.repeat(12 * MIB)).expect(201);
       const socket = await beginReading('damaged.md');
       const names = await readdir(service.dataDir, { recursive: true });
@@ -237,7 +237,7 @@ describe('large notes', () => {
     });
   });
 
-  it('are refused when they pass the limit, not at their end', async () => {
+  it('are refused with 413 by their declared length, before the body is sent', async () => {
     const length = 700 * MIB;
     const socket = openSocket(service.url);
     socket.write(headOf('POST', `${vault.path}/notes`, headers(length)));

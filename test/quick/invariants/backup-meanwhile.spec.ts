@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** Does something between the tables and the blobs of a backup. */
+/** Acts once, after a backup has read the tables and before it copies the blobs. */
 function between(act: () => Promise<void>): void {
   const files = service.app.get(BlobFiles);
   const copyBlobs = files.export.bind(files);
@@ -38,8 +38,8 @@ function between(act: () => Promise<void>): void {
 const admin = (env: Record<string, string>, ...args: string[]): Promise<Record<string, unknown>> =>
   adminJson({ ...SETTINGS, ...env }, ...args);
 
-describe('changes between the tables and the blobs of a backup', () => {
-  it('report deleted assets and workspaces as gone, and restore them as deleted', async () => {
+describe('a backup, when data changes after its tables and before its blobs,', () => {
+  it('reports deleted assets and workspaces as gone, and is restored without them', async () => {
     const [kept, doomed] = [await alice.workspace('kept'), await alice.workspace('doomed')];
     await kept.put('note', 'content').expect(201);
     await doomed.put('note', 'content').expect(201);
@@ -73,7 +73,7 @@ describe('changes between the tables and the blobs of a backup', () => {
     await database.drop();
   });
 
-  it('find moved bytes at their new place', async () => {
+  it('finds moved bytes at their new place', async () => {
     const notes = await alice.workspace('moving');
     await notes.put('note', randomBytes(100)).expect(201);
     between(async () => {
@@ -89,7 +89,7 @@ describe('changes between the tables and the blobs of a backup', () => {
     expect([damaged, gone]).toEqual([[], []]);
   });
 
-  it('report bytes of a version that go with its row as damaged: nobody has deleted them', async () => {
+  it('reports the bytes of a version that was thinned and swept as damaged', async () => {
     const notes = await alice.workspace('late');
     await notes.put('note', randomBytes(100)).expect(201);
     await notes.put('note', randomBytes(100)).expect(200);
@@ -104,7 +104,7 @@ describe('changes between the tables and the blobs of a backup', () => {
     expect(damaged).toEqual([expect.stringContaining(notes.id)]);
   });
 
-  it('report lost bytes as damaged, and save everything else', async () => {
+  it('reports lost bytes, and nothing else, as damaged', async () => {
     const notes = await alice.workspace('lossy');
     await notes.put('whole', randomBytes(100)).expect(201);
     await notes.put('lost', randomBytes(100)).expect(201);

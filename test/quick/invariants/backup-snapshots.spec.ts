@@ -22,7 +22,7 @@ const WAITS = `SELECT 1 FROM pg_locks WHERE relation = 'shared_commits'::regclas
 
 const opened = (): Promise<void> => openSnapshots(service.app.get(Database), backup);
 
-it('a backup of nodes begins when no commit of several of them is under way, and holds up none afterwards', async () => {
+it('a backup of nodes begins when no commit on several nodes is under way, and delays none', async () => {
   await service.database.query('CREATE TABLE written (id integer)');
   await writer.query('BEGIN; DELETE FROM shared_commits; INSERT INTO written VALUES (1)');
 
@@ -38,7 +38,7 @@ it('a backup of nodes begins when no commit of several of them is under way, and
   expect(rows).toEqual([{ id: 1 }]);
 });
 
-it('a backup of nodes does not hold up commits for long behind one that hangs', async () => {
+it('a backup of nodes does not begin while a commit on several nodes hangs', async () => {
   await writer.query('BEGIN; DELETE FROM shared_commits');
   await backup.query(SNAPSHOT);
   await expect(opened()).rejects.toThrow('cannot begin');

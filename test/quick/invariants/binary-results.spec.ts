@@ -28,12 +28,12 @@ const SCALARS = `
          '0190b5e2-7c1a-7f00-8000-0123456789ab'::uuid AS id, NULL::bytea AS nothing, NULL::bigint AS none,
          '2026-11-29 12:34:56.789+00'::timestamptz AS now, '1969-07-20 20:17:40+00'::timestamptz AS before`;
 
-describe('Results in binary format', () => {
+describe('results in binary format', () => {
   it('have the values of results in text format', async () => {
     expect(await query(SCALARS, [], true)).toEqual(await query(SCALARS, [], false));
   });
 
-  it.each([0, 1, 4096, 65_536, 3_000_000])('have the %i bytes that were sent', async (length) => {
+  it.each([0, 1, 4096, 65_536, 3_000_000])('have the bytes sent: all values and %i more', async (length) => {
     const bytes = Buffer.concat([
       Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
       randomBytes(length),
@@ -43,7 +43,7 @@ describe('Results in binary format', () => {
     expect(rows).toEqual([0, 1, 2].map((n) => ({ n: n + 1, bytes: bytes.subarray(n) })));
   });
 
-  it('alternate with results in text format on a connection, also after an error', async () => {
+  it('can alternate with results in text format on a connection, even after an error', async () => {
     const bytes = Buffer.from([0, 0x80, 0xff]);
     for (let round = 0; round < 3; round++) {
       expect(await query('SELECT $1::bytea AS bytes', [bytes], true)).toEqual([{ bytes }]);

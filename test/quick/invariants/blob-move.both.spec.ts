@@ -16,7 +16,7 @@ const HOUR = 60 * MINUTE;
 const SIZES = [0, 61, 5_000, 65_536, 65_537, 300_000, 6 * 1024 * 1024];
 
 describeWithTestServers('a move between disk, S3 and the rows', () => {
-  /** Before S3 was set up, and beside it with S3. */
+  /** `onDisk` runs as before S3 was set up, `service` beside it with S3. */
   let onDisk: TestService;
   let service: TestService;
   let proxy: FaultProxy;
@@ -37,7 +37,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
   });
 
   const move = (to: BlobLocation): Promise<Moved> => service.app.get(BlobMover).moveAll(to);
-  /** The time is moved for the sweep alone: tokens go on. */
+  /** Advances the time for the sweep alone, so that tokens do not expire. */
   const sweepIn = (ms: number): Promise<unknown> =>
     service.app.get(BlobUpkeep).sweep(new Date(service.clock.now().getTime() + ms));
   const store = (location: 'disk' | 's3'): Promise<BlobStore> => service.app.get(BlobStores).at(location);
@@ -86,7 +86,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     );
     return rows.map(({ key }) => key);
   }
-  /** As one is whose file was deleted. */
+  /** Marks a blob like one whose file was deleted. */
   const markForDeletion = (key: string): Promise<unknown> =>
     service.database.query(`UPDATE blobs SET state = 'dying', not_before = $2 WHERE id = $1`, [
       key.split('/')[1],
@@ -98,34 +98,31 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       () => false,
     );
 
-  itDeep(
-    'takes large files from the disk to S3 and back; they stay readable, and the old bytes go after an hour',
-    async () => {
-      const held = await workspace();
-      expect(await locations(held)).toEqual({ disk: 3, inline: 4 });
-      await expectAllReadable(held);
-      const keys = await keysOf(held);
+  itDeep('moves large files to S3 and back, keeps them readable, and removes old bytes later', async () => {
+    const held = await workspace();
+    expect(await locations(held)).toEqual({ disk: 3, inline: 4 });
+    await expectAllReadable(held);
+    const keys = await keysOf(held);
 
-      expect(await move('s3')).toEqual({ moved: 3, skipped: 0, failed: 0 });
-      expect(await locations(held)).toEqual({ inline: 4, s3: 3 });
-      await expectAllReadable(held);
-      for (const key of keys) expect(await isOnDisk(key)).toBe(true);
-      await sweepIn(59 * MINUTE);
-      for (const key of keys) expect(await isOnDisk(key)).toBe(true);
-      // The key is in use where the old bytes still are: it is for the next run.
-      expect(await move('disk')).toEqual({ moved: 0, skipped: 3, failed: 0 });
+    expect(await move('s3')).toEqual({ moved: 3, skipped: 0, failed: 0 });
+    expect(await locations(held)).toEqual({ inline: 4, s3: 3 });
+    await expectAllReadable(held);
+    for (const key of keys) expect(await isOnDisk(key)).toBe(true);
+    await sweepIn(59 * MINUTE);
+    for (const key of keys) expect(await isOnDisk(key)).toBe(true);
+    // The old bytes still have the key there, so the blobs are left to the next run.
+    expect(await move('disk')).toEqual({ moved: 0, skipped: 3, failed: 0 });
 
-      await sweepIn(61 * MINUTE);
-      for (const key of keys) expect(await isOnDisk(key)).toBe(false);
-      await expectAllReadable(held);
-      expect(await move('disk')).toEqual({ moved: 3, skipped: 0, failed: 0 });
-      await sweepIn(61 * MINUTE);
-      expect(await bucket.keys()).toEqual([]);
-      expect(await leftovers()).toBe(0);
-      await expectAllReadable(held);
-      expect(await move('disk')).toEqual({ moved: 0, skipped: 0, failed: 0 });
-    },
-  );
+    await sweepIn(61 * MINUTE);
+    for (const key of keys) expect(await isOnDisk(key)).toBe(false);
+    await expectAllReadable(held);
+    expect(await move('disk')).toEqual({ moved: 3, skipped: 0, failed: 0 });
+    await sweepIn(61 * MINUTE);
+    expect(await bucket.keys()).toEqual([]);
+    expect(await leftovers()).toBe(0);
+    await expectAllReadable(held);
+    expect(await move('disk')).toEqual({ moved: 0, skipped: 0, failed: 0 });
+  });
 
   itDeep('takes small files into the rows, and large ones out of them', async () => {
     const held = await workspace();
@@ -160,7 +157,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect((await bucket.keys()).length).toBe(30);
   });
 
-  it('leaves a known copy when it dies half-way, and the next run does the rest', async () => {
+  it('leaves a registered copy when it dies half-way, and the next runs do the rest', async () => {
     const held = await workspace([70_000, 70_000]);
     const [first] = await keysOf(held);
     const [workspaceId, id] = first!.split('/');
@@ -168,7 +165,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ('s3', $1, $2, 'copying', $3)`,
       [workspaceId, id, new Date(service.clock.now().getTime() + HOUR)],
     );
-    await bucket.put(first!, randomBytes(100)); // as far as it had come
+    await bucket.put(first!, randomBytes(100)); // the part that was copied
     expect(await move('s3')).toEqual({ moved: 1, skipped: 1, failed: 0 });
     await expectAllReadable(held);
     await sweepIn(2 * HOUR);
@@ -195,16 +192,16 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(201);
   });
 
-  itDeep('does not adopt a copy that the sweeper has taken meanwhile', async () => {
+  itDeep('does not use a copy that the sweeper has removed meanwhile', async () => {
     const held = await workspace([70_000]);
     const s3 = await store('s3');
     const put = s3.put.bind(s3);
     s3.put = async (key, chunks) => {
       await put(key, chunks);
       s3.put = put;
-      await sweepIn(2 * HOUR); // so slow was this copy
+      await sweepIn(2 * HOUR); // the copy took that long
     };
-    expect(await move('s3')).toEqual({ moved: 0, skipped: 0, failed: 1 }); // it was not there to be read back
+    expect(await move('s3')).toEqual({ moved: 0, skipped: 0, failed: 1 }); // the copy could not be read back
     await expectAllReadable(held);
 
     const read = s3.read.bind(s3);
@@ -250,7 +247,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
   });
 
   describe('after the database was restored from before a move', () => {
-    /** The rows are as they were before it, the stores as they are an hour after it: the bytes are at the target alone. */
+    /** Rows as before the move, and stores as an hour after it: the bytes are at the target alone. */
     async function putBack(to: 'disk' | 's3'): Promise<Held> {
       const held = await workspace([70_000, 70_000]);
       await move('s3');
@@ -261,13 +258,13 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       return held;
     }
 
-    /** What lies on disk, as from a backup of it. */
+    /** Writes bytes to the disk, as from a backup of it. */
     async function plant(key: string, bytes: Buffer): Promise<void> {
       await mkdir(dirname(pathOf(key)), { recursive: true });
       await writeFile(pathOf(key), bytes);
     }
 
-    it.each(['s3', 'disk'] as const)('to %s: the move run again takes what is there', async (to) => {
+    it.each(['s3', 'disk'] as const)('to %s, another run uses the bytes that are there', async (to) => {
       const held = await putBack(to);
       const target = await store(to);
       target.put = () => Promise.reject(new Error('there is nothing to write'));
@@ -278,7 +275,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    itDeep('does not overwrite whole bytes with damaged ones of the disk', async () => {
+    itDeep('it does not overwrite intact bytes with damaged ones of the disk', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const bytes = await bucket.bytes(key!);
@@ -289,7 +286,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    it('overwrites nothing and marks nothing for deletion when both are damaged', async () => {
+    it('it overwrites nothing and marks nothing for deletion when both are damaged', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const cutOff = (await bucket.bytes(key!)).subarray(0, 60_000);
@@ -302,7 +299,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     });
   });
 
-  describeDeep('a sweeper that stands still for longer than its claim', () => {
+  describeDeep('a sweeper that pauses for longer than its claim lasts', () => {
     let two: TestService;
     let held: Held;
     beforeEach(async () => {
@@ -315,7 +312,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     const sweepOfTwo = (): Promise<unknown> =>
       two.app.get(BlobUpkeep).sweep(new Date(two.clock.now().getTime() + 2 * HOUR));
 
-    /** The first sweeper stands still once, at a call that it makes, while others go on. */
+    /** Pauses the first sweeper once, during a call of the store, while others go on. */
     async function standStill(
       location: 'disk' | 's3',
       call: 'sizeOf' | 'delete',
@@ -332,7 +329,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       };
     }
 
-    it('removes nothing any more after a move has brought the bytes back', async () => {
+    it('removes nothing after a move has brought the bytes back', async () => {
       await standStill('s3', 'sizeOf', async () => {
         await sweepOfTwo();
         expect(await two.app.get(BlobMover).moveAll('disk')).toMatchObject({ moved: 1 });
@@ -366,7 +363,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    it('does not remove a copy that was announced since', async () => {
+    it('does not remove a copy that was announced meanwhile', async () => {
       const [key] = await keysOf(held);
       const [workspaceId = '', id = ''] = key!.split('/');
       await standStill('disk', 'delete', async () => {
@@ -379,7 +376,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     });
   });
 
-  it('moves some, loses none and leaves nothing through a failing network', async () => {
+  it('moves some blobs, loses none and leaves no copy over a failing network', async () => {
     const held = await workspace(Array.from({ length: 12 }, () => 70_000));
     let requests = 0;
     proxy.set(() => {
@@ -409,7 +406,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(0);
   });
 
-  it('answers 503 for blobs in S3 without S3, and warns at the start', async () => {
+  it('leaves a service without S3 to answer 503 for blobs in S3, with a warning at its start', async () => {
     const held = await workspace([70_000]);
     await move('s3');
     const without = await startService({ beside: onDisk });

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 const HOUR = 60 * 60_000;
 
 describeWithTestServers('an S3 server that is killed', () => {
-  it('is 503 until it is back; acknowledged writes are there', async () => {
+  it('makes requests fail with 503 until it is back, and loses no acknowledged write', async () => {
     const s3 = await startOwnS3();
     const bucket = new TestBucket(s3, s3.bucketName());
     const service = await startService({ env: s3.env(bucket.name) });

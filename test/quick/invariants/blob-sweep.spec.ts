@@ -34,7 +34,7 @@ afterAll(async () => {
   await one.close();
 });
 beforeEach(async () => {
-  // What another test has left must not be in the way of this one's counts.
+  // Blobs that another test has left must not count in this one.
   one.clock.advance(2 * HOUR);
   deleted = [];
   await one.app.get(BlobUpkeep).sweep(one.clock.now());
@@ -49,7 +49,7 @@ async function stateOf(id: string): Promise<string | undefined> {
   return row?.state;
 }
 
-/** Large files that nothing refers to any more, past their grace. */
+/** Stores large blobs that nothing refers to, past their grace period. @returns their ids */
 async function unreferenced(notes: TestWorkspace, count: number): Promise<string[]> {
   for (let n = 0; n < count; n += 20)
     await Promise.all(
@@ -66,8 +66,8 @@ async function unreferenced(notes: TestWorkspace, count: number): Promise<string
   return rows.map(({ id }) => id);
 }
 
-describe('what is referred to is never swept', () => {
-  it('a blob of a version survives', async () => {
+describe('a referenced blob is never swept:', () => {
+  it('one of a version survives', async () => {
     const notes = await workspace();
     const content = randomBytes(70_000);
     await notes.put('YQ', content).expect(201);
@@ -85,7 +85,7 @@ describe('what is referred to is never swept', () => {
     expect(blob).toEqual({ state: 'live', not_before: null });
   });
 
-  it('a blob of an asset survives, although the sweeper does not know of assets', async () => {
+  it('one of an asset survives, although the sweeper does not know of assets', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     await one.database.query(
@@ -97,7 +97,7 @@ describe('what is referred to is never swept', () => {
     expect(await stateOf(id!)).toBe('live');
   });
 
-  it('a blob that is about to be referred to waits until the reference is committed or given up', async () => {
+  it('one with a reference that is not yet committed is left until the commit', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     const client = new pg.Client({ connectionString: one.database.url });
@@ -116,7 +116,7 @@ describe('what is referred to is never swept', () => {
     expect(deleted).toEqual([]);
   });
 
-  it('a reference that is committed while the sweeper holds its lock is seen', async () => {
+  it('one whose reference is committed while the sweeper holds its lock survives', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 40);
     // References come one by one, each in a commit of its own, while both instances sweep without a pause.
@@ -142,7 +142,7 @@ describe('what is referred to is never swept', () => {
 });
 
 describe('an unreferenced blob', () => {
-  it('is removed once, also when two instances sweep at the same time', async () => {
+  it('is removed once, even when two instances sweep at the same time', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 210);
     const counts = await Promise.all([sweep(one), sweep(two), sweep(one), sweep(two)]);
@@ -151,7 +151,7 @@ describe('an unreferenced blob', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ blobs: 0, onDisk: [] });
   });
 
-  it('is removed once, also when one instance is slow and another comes in the middle', async () => {
+  it('is removed once, even when one instance is slow and another one sweeps meanwhile', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 30);
     const { main } = one.app.get(BlobStores);
@@ -175,7 +175,7 @@ describe('an unreferenced blob', () => {
     expect([...deleted].sort()).toEqual(ids.map((id) => `${notes.id}/${id}`).sort());
   });
 
-  it('is removed once, also when a workspace is purged by two instances and swept at the same time', async () => {
+  it('is removed once, even when two instances purge its workspace and sweep at the same time', async () => {
     const notes = await workspace();
     const ids = await unreferenced(notes, 100);
     const [a, b] = [one, two].map(({ app }) => app.get(BlobSweeper));
@@ -189,7 +189,7 @@ describe('an unreferenced blob', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ blobs: 0, onDisk: [] });
   });
 
-  it('is removed after a sweeper has died in the middle, when its claim is over', async () => {
+  it('is removed once the claim of a sweeper that died has expired', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     await one.database.query('UPDATE blobs SET claimed_until = $2 WHERE id = $1', [
@@ -202,7 +202,7 @@ describe('an unreferenced blob', () => {
     expect(deleted).toEqual([`${notes.id}/${id}`]);
   });
 
-  it('is removed as of another time without delaying sweeps of the real time', async () => {
+  it('is removed on time after a sweep as of a future time has failed', async () => {
     const notes = await workspace();
     const [id] = await unreferenced(notes, 1);
     const { main } = one.app.get(BlobStores);
@@ -217,9 +217,9 @@ describe('an unreferenced blob', () => {
   });
 });
 
-describe('an upload under way', () => {
+describe('an upload in flight', () => {
   it.each(['is still there', 'has gone meanwhile'])(
-    'that was taken for dead before its first byte was in the store leaves nothing, when its workspace %s',
+    'that is taken for dead before its first byte is stored leaves nothing, when its workspace %s',
     async (fate) => {
       const notes = await workspace();
       const { main } = one.app.get(BlobStores);
@@ -241,7 +241,7 @@ describe('an upload under way', () => {
     },
   );
 
-  it('leaves its bytes to the next sweep when it ends while a sweeper holds its row, and cannot remove them itself', async () => {
+  it('leaves its bytes to the next sweep when a sweeper holds its row', async () => {
     const notes = await workspace();
     const { main } = one.app.get(BlobStores);
     const [write, remove] = [main.put.bind(main), main.delete.bind(main)];
@@ -269,7 +269,7 @@ describe('an upload under way', () => {
     expect(await footprint(one, notes.id)).toMatchObject({ versions: 0, blobs: 0, onDisk: [] });
   });
 
-  it('is removed within the hour when it has died, also when the sweeper that came for it is killed', async () => {
+  it('is removed within an hour after it has died, even when the first sweeper is killed', async () => {
     const { id } = await workspace();
     await one.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at) VALUES ($1, $1, 'staged', 'disk', $2)`,
@@ -278,7 +278,7 @@ describe('an upload under way', () => {
     const { main } = one.app.get(BlobStores);
     const remove = main.delete.bind(main);
     main.delete = () => new Promise(() => undefined); // it is killed here
-    one.clock.advance(39 * MINUTE); // the sweep that comes first, as late as it may
+    one.clock.advance(39 * MINUTE); // the first sweep, as late as it may begin
     void sweep();
     await one.database.eventually(`SELECT FROM blobs WHERE id = '${id}' AND claimed_until IS NOT NULL`);
     main.delete = remove;
@@ -287,7 +287,7 @@ describe('an upload under way', () => {
     expect(await stateOf(id)).toBeUndefined();
   });
 
-  it('is left alone for half an hour, then it is dead: its end is 503, and nothing is left', async () => {
+  it('is left alone for half an hour; then it ends with 503 as dead, and leaves nothing', async () => {
     const notes = await workspace();
     const content = randomBytes(200_000);
     const put = request(one.url + notes.file('YQ'), {

@@ -27,7 +27,7 @@ async function count(table: string, column: string, id: string): Promise<number>
   return row!.count;
 }
 
-/** Twenty requests at once, by turns to either instance; how often each status was answered. */
+/** Sends twenty requests at once, alternately to both instances. @returns the number of each status */
 async function together(send: (url: string) => supertest.Test): Promise<Record<number, number>> {
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send([one, two][n % 2]!.url)));
   const statuses: Record<number, number> = {};
@@ -41,7 +41,7 @@ async function together(send: (url: string) => supertest.Test): Promise<Record<n
 const FIVE_MORE = { 201: 5, 409: 15 };
 
 describe('a user with 995 workspaces', () => {
-  it('gets five more of any number of concurrent requests, and another when one is deleted', async () => {
+  it('can create five more by concurrent requests, and another when one is deleted', async () => {
     const alice = await one.user('owner');
     await query(
       `INSERT INTO workspaces (id, user_id, name, created_at, updated_at)
@@ -72,7 +72,7 @@ describe('a user with 995 live access tokens', () => {
   const mint = (user: TestUser, url = one.url): supertest.Test =>
     user.at(url).post('/api/v1/auth/tokens').send({ name: 'one more' });
 
-  it('gets five more of any number of concurrent requests; revoked and expired ones do not count', async () => {
+  it('can create five more by concurrent requests; revoked and expired ones do not count', async () => {
     const alice = await one.user('holder');
     const [past, ahead] = [-1, 1].map((days) => new Date(one.clock.now().getTime() + days * 86_400_000));
     await fill(alice, 900, null, null);
@@ -91,7 +91,7 @@ describe('a user with 995 live access tokens', () => {
     await mint(alice, two.url).expect(409);
   });
 
-  it('keeps the 10,000 newest ended ones', async () => {
+  it('keeps only the 10,000 newest revoked ones', async () => {
     const alice = await one.user('revoker');
     await fill(alice, 10_050, new Date(), null);
     await fill(alice, 3, null, null);
@@ -110,7 +110,7 @@ describe('a user with 995 live access tokens', () => {
 });
 
 describe('a workspace with 9,995 checkpoints', () => {
-  it('gets five more through both APIs of any number of concurrent requests', async () => {
+  it('gets five more by concurrent requests, and no more through either API', async () => {
     const alice = await one.user('marker');
     const vault = await TestVault.setUp(await alice.workspace());
     const { id, path } = vault.workspace;
@@ -139,7 +139,7 @@ describe('a user with 200 sessions', () => {
   const stateOf = (token: string): supertest.Test =>
     supertest(two.url).get('/api/auth/get-session').set('Authorization', `Bearer ${token}`);
 
-  /** Somebody with so many sessions beside that of the sign-up, the n-th renewed n minutes ago. */
+  /** Signs up a user and adds sessions, the n-th of which was renewed n minutes ago. */
   async function withSessions(
     name: string,
     number: number,
@@ -179,7 +179,7 @@ describe('a user with 200 sessions', () => {
       expect((await stateOf(live)).body).toMatchObject({ user: { id } });
   });
 
-  it('has 200 when several begin at once on two instances, including the new ones', async () => {
+  it('still has 200, including the new ones, when several begin at once on two instances', async () => {
     const { id, email } = await withSessions('busier', 199);
     const signIn = (n: number): supertest.Test =>
       auth([one, two][n % 2]!.url, 'sign-in/email')
@@ -193,7 +193,7 @@ describe('a user with 200 sessions', () => {
     expect(tokens).toContain('busier-191');
   });
 
-  it('loses expired ones before any other, and a user with more is reduced to 200', async () => {
+  it('loses expired ones before any other, and is reduced to 200 when there are more', async () => {
     const { id, email } = await withSessions('crowded', 300);
     await query(
       `UPDATE auth_sessions SET expires_at = now() - interval '1 second' WHERE token IN ('crowded-1', 'crowded-2')`,
@@ -206,7 +206,7 @@ describe('a user with 200 sessions', () => {
     expect(tokens).toContain('crowded-200');
   });
 
-  it('sees all of them listed, and ends all others at once', async () => {
+  it('can list all of them, and end all others at once', async () => {
     const { id, token } = await withSessions('owner-of-many', 199);
     const asOwner = (test: supertest.Test): supertest.Test => test.set('Authorization', `Bearer ${token}`);
     const list = asOwner(supertest(one.url).get('/api/auth/list-sessions').set('Origin', BASE_URL));
@@ -215,7 +215,7 @@ describe('a user with 200 sessions', () => {
     expect(await tokensOf(id)).toEqual([token]);
   });
 
-  it('has a hundred one-time tokens of a session, the newest', async () => {
+  it('keeps the hundred newest one-time tokens of a session', async () => {
     const { token } = await withSessions('minter', 0);
     await query(
       `INSERT INTO auth_verifications (identifier, value, expires_at, created_at)
@@ -262,7 +262,7 @@ describe('a user with 1,000 key sessions', () => {
 });
 
 describe('a user with 1,000 push subscriptions', () => {
-  it('loses the least recently renewed one, in any workspace, when another comes', async () => {
+  it('loses the least recently renewed one, in any workspace, when another is added', async () => {
     const alice = await one.user('subscriber');
     const many = await Promise.all(Array.from({ length: 10 }, () => alice.workspace()));
     const last = await alice.workspace();

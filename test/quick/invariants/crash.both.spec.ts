@@ -11,7 +11,7 @@ import type { Tally } from '../../kit/crash/writer.js';
 const ASKED_ROUNDS = process.env['CRASH_ROUNDS'];
 const ROUNDS = Number(ASKED_ROUNDS ?? rounds(2, 6));
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
-/** For the suite long enough that everything stands still; time limits are reached by longer ones alone. */
+/** Long enough that everything stands still; only longer stops reach time limits. */
 const STOP_SECONDS = Number(process.env['CRASH_STOP_SECONDS'] ?? 2);
 
 const PATIENCE_MS = ROUNDS * (180_000 + STOP_SECONDS * 1000);
@@ -20,7 +20,7 @@ const HOUR_MS = 60 * 60_000;
 const random = new Random(SEED);
 const report = new Report();
 
-/** In mid-write: so many acknowledgements later. Not for ever, since after a long stop there may be no writer left. */
+/** Waits for some acknowledgements, to crash in mid-write. Bounded: a long stop may end all writers. */
 async function moment(tally: Readonly<Tally>): Promise<void> {
   const goal = tally.acknowledged + 10 + random.below(50);
   for (let looks = 0; tally.acknowledged < goal && looks < 1000; looks++) await pause(2);
@@ -30,7 +30,7 @@ let world: World;
 beforeAll(async () => {
   world = await World.start(SEED);
 });
-afterEach(() => world.service.expectAlive()); // whatever else has failed, that would be why
+afterEach(() => world.service.expectAlive()); // a dead service would explain any other failure
 afterAll(() => world.end());
 
 interface Crash {
@@ -79,7 +79,7 @@ const stopPostgres: Crash = {
   },
 };
 
-/** Stops take long and are less dangerous: one to four kills. */
+/** Stops take long and are less dangerous, so there is one for every four kills. */
 const CRASHES: readonly Crash[] = [
   ...[killBoth, killPostgres, killService, stopService, stopPostgres],
   ...[killService, killPostgres, killBoth, killPostgres, killService],
@@ -102,7 +102,7 @@ async function round(crash: Crash): Promise<void> {
 }
 
 describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
-  it('run on a PostgreSQL that waits for its disk', async () => {
+  it('happen on a PostgreSQL that waits for its disk', async () => {
     for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes'])
       expect(await world.postgres.query(`SELECT current_setting('${setting}') AS is`)).toEqual([
         { is: 'on' },
@@ -110,7 +110,7 @@ describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
   });
 
   it(
-    'lose nothing that was acknowledged, leave nothing half-done, and every retry converges',
+    'lose no acknowledged write, leave nothing half-done, and every retry converges',
     async () => {
       for (let n = 0; n < ROUNDS; n++) {
         await round(CRASHES[n % CRASHES.length]!);
@@ -123,7 +123,7 @@ describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
   );
 
   it(
-    'leave everything in the end, with its bytes, and the doctor finds nothing',
+    'leave all files with their bytes, and the doctor finds nothing',
     async () => {
       await world.expectAll();
       for (const history of world.histories) await expectReplayLaw(history.as(world.alice));
@@ -133,7 +133,7 @@ describe(`${ROUNDS} crashes in a storm of writes, seed ${SEED}`, () => {
       expect(await adminReport(env, 'doctor', '--deep')).toMatchObject({ found: 0 });
       const later = new Date(Date.now() + 2 * HOUR_MS).toISOString();
       expect(await adminReport(env, 'blobs', 'sweep', '--now', later)).toMatchObject({ stuck: 0 });
-      // What a sweep had in hand when it was killed is left to it for a while.
+      // Blobs that a killed sweep had claimed stay claimed for a while.
       const left = `SELECT id, state FROM blobs WHERE state <> 'live' AND claimed_until IS NULL`;
       expect(await world.postgres.query(left)).toEqual([]);
       if (ASKED_ROUNDS) process.stdout.write(`seed ${SEED}: ${report.text}\n`);

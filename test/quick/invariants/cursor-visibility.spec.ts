@@ -23,7 +23,7 @@ describe('no change ever appears at or below a cursor that was handed out', () =
     expect(missed).toEqual([]);
   });
 
-  it('a follower misses changes with cursors from a sequence: this test would notice', async () => {
+  it('a follower misses changes when cursors come from a sequence, so the test above can fail', async () => {
     await first.database.query('CREATE SEQUENCE leaky START 64 INCREMENT BY 64'); // a batch has at most 64 uploads
     const definition = await definitionOf('put_documents_of_many');
     const locking = await definitionOf('put_documents');

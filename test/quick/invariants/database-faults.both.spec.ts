@@ -21,13 +21,13 @@ import { type Operation, OPERATIONS } from '../../kit/operations.js';
 import { expectDenseLogs, scrub } from '../../kit/oracles.js';
 import { describeDeep, itDeep } from '../../kit/rounds.js';
 
-/** As shipped. */
+/** The default of the service. */
 const POOL = 10;
 
-/** No request may take for ever, whatever has become of the database: several times what the service's own limits allow. */
+/** Ends a request that hangs: several times the limits of the service. */
 const LONGEST_MS = 180_000;
 
-/** Those that end the connection. */
+/** Faults that end the connection. */
 const BREAKS: DatabaseFault[] = [
   { kind: 'reset' },
   { kind: 'cut after sending' },
@@ -61,7 +61,7 @@ const somebody = (service: TestService): Promise<TestUser> => service.user(`some
 const oneOfEach = (service: TestService): Promise<Operation[]> =>
   Promise.all(OPERATIONS.map(async (prepare) => prepare(await somebody(service))));
 
-/** Done, or a flat 503 that says when to come again. */
+/** Whether the request is done. If not, the answer must be a flat 503 with Retry-After. */
 function isDone(name: string, { status, body, headers }: supertest.Response): boolean {
   if ([200, 201].includes(status)) return true;
   const expected = { name, status: 503, body: { error: expect.any(String) as string } };
@@ -70,7 +70,7 @@ function isDone(name: string, { status, body, headers }: supertest.Response): bo
   return false;
 }
 
-/** What was acknowledged has happened once, anything else once or not at all; sent again, it has happened once. */
+/** An acknowledged operation has happened once, any other at most once, and once after a retry. */
 async function expectConverges({ name, ...operation }: Operation, wasDone: boolean): Promise<void> {
   const landed = await operation.landed();
   expect({ name, landed }).toEqual({ name, landed: wasDone || landed === 1 ? 1 : 0 });
@@ -78,7 +78,7 @@ async function expectConverges({ name, ...operation }: Operation, wasDone: boole
   expect({ name, landed: await operation.landed() }).toEqual({ name, landed: 1 });
 }
 
-/** Nothing of the pool is lost: it comes to rest, all of it can be used at once, and as many requests are served. */
+/** The pool has lost no connection: all become idle and usable, and as many requests are served at once. */
 async function expectWholePool({ service }: Linked): Promise<void> {
   const { pool } = service.app.get(Database);
   await eventually(() => {
@@ -97,7 +97,7 @@ async function expectNothingHalf({ service, database }: Linked): Promise<void> {
   await expectDenseLogs(database);
   await expectExactUsage(database);
   await scrub(database, service.dataDir);
-  expect(service.logged()).not.toContain('request failed'); // what a 500 would say
+  expect(service.logged()).not.toContain('request failed'); // logged with each 500
 }
 
 describe('a connection to PostgreSQL that breaks', () => {
@@ -108,7 +108,7 @@ describe('a connection to PostgreSQL that breaks', () => {
   afterAll(() => linked.close());
 
   it.each([...BREAKS, { kind: 'panic' } as const])(
-    'at COMMIT ($kind): 503, wholly there or wholly absent, and a retry converges',
+    'at COMMIT ($kind): 503, complete or absent, and a retry converges',
     async (fault) => {
       const all = await oneOfEach(linked.service);
       linked.link.set((statement) => (all.some(({ commit }) => commit.test(statement)) ? fault : undefined));
@@ -127,7 +127,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     },
   );
 
-  it('lets a late COMMIT happen, once', async () => {
+  it('is not assumed when a COMMIT is only late, which happens once', async () => {
     const all = await oneOfEach(linked.service);
     linked.link.set((statement) =>
       all.some(({ commit }) => commit.test(statement)) ? { kind: 'delay', ms: 500 } : undefined,
@@ -141,7 +141,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     await expectWholePool(linked);
   });
 
-  itDeep('ends any statement of the operations as done or 503, and a retry converges', async () => {
+  itDeep('at any statement of the operations: done or 503, and a retry converges', async () => {
     const { link, service } = linked;
     const met = new Set<string>();
     const meet = async (prepare: (typeof OPERATIONS)[number], fault?: DatabaseFault, where?: string) => {
@@ -197,7 +197,7 @@ describe('a connection to PostgreSQL that breaks', () => {
   );
 
   it.each(BREAKS)(
-    'under a batch download ($kind): 503, or an answer that is cut off between groups of whole items',
+    'in a batch download ($kind): 503, or an answer that is cut off between groups of whole items',
     async (fault) => {
       const notes = await (await somebody(linked.service)).workspace();
       const items = Array.from({ length: 200 }, (_, i) => upload(`note${i}`, `content ${i}`));
@@ -223,7 +223,7 @@ describe('a connection to PostgreSQL that breaks', () => {
     },
   );
 
-  itDeep('ends a sign-in with 503 or a session, never a refusal', async () => {
+  itDeep('at any statement of a sign-in: 503 or a session, never a refusal', async () => {
     const { link, service } = linked;
     jest.spyOn(console, 'error').mockReturnValue(); // the identity handler's library prints some faults there too
     const person = { email: 'fay@example.org', password: 'a long enough password', name: 'Fay' };
@@ -242,10 +242,10 @@ describe('a connection to PostgreSQL that breaks', () => {
     await expectWholePool(linked);
   });
 
-  it('leaves everything whole after all of that', () => expectNothingHalf(linked));
+  it('leaves logs, usage and blobs consistent after all of these tests', () => expectNothingHalf(linked));
 });
 
-/** A batch download, as far as it comes. */
+/** A batch download, as far as it is received. */
 async function receivedOf(
   notes: TestWorkspace,
   items: readonly SentItem[],
@@ -268,7 +268,7 @@ async function receivedOf(
 describeDeep('a connection to PostgreSQL that falls silent', () => {
   let stories: Record<'commits' | 'all', Promise<void>>;
   const linked: Linked[] = [];
-  /** Both take as long as the service does to give up; so they do it at the same time. */
+  /** Both take as long as the limits of the service, so they run at the same time. */
   beforeAll(async () => {
     linked.push(await startLinked(), await startLinked());
     stories = { commits: silentCommits(linked[0]!), all: silentConnections(linked[1]!) };
@@ -276,10 +276,9 @@ describeDeep('a connection to PostgreSQL that falls silent', () => {
   });
   afterAll(() => Promise.all(linked.map(({ close }) => close())));
 
-  it('ends a COMMIT with 503 within half a minute, wholly there or absent, and a retry converges', () =>
-    stories.commits);
+  it('ends a COMMIT with 503, complete or absent, and a retry converges', () => stories.commits);
 
-  it('ends all requests with 503 within half a minute; readiness reports it, and pool, bus and jobs recover by themselves', () =>
+  it('ends all requests with 503; readiness reports it, and pool, bus and jobs recover by themselves', () =>
     stories.all);
 });
 
@@ -292,7 +291,7 @@ async function silentCommits(linked: Linked): Promise<void> {
   });
   const answers = await inTime(all);
   linked.link.heal();
-  expect(n).toBe(Math.min(all.length, POOL)); // one that has no connection commits nothing
+  expect(n).toBe(Math.min(all.length, POOL)); // an operation without a connection commits nothing
   for (const [index, operation] of all.entries()) {
     expect(isDone(operation.name, answers[index]!)).toBe(false);
     await expectConverges(operation, false);
@@ -305,7 +304,7 @@ async function silentConnections(linked: Linked): Promise<void> {
   const { link, service, database } = linked;
   const other = await startService({ beside: service, env: { DATABASE_URL: database.url } });
   const all = await oneOfEach(service);
-  await expectWholePool(linked); // so that all of it is there to fall silent
+  await expectWholePool(linked); // opens all connections, so that all fall silent
   const lock = service.app.get(JobLock, { strict: false });
   const run = (): Promise<string | undefined> =>
     lock.hold(new AbortController().signal, false, async () => {
@@ -315,7 +314,7 @@ async function silentConnections(linked: Linked): Promise<void> {
   expect(await run()).toBe('done');
 
   let job = 'under way';
-  // Patient: through the link, a connection has ended for the service a moment before the server lets go of its lock.
+  // Waits for the lock: the server releases it a moment after the connection has ended for the service.
   await new Promise<void>((isUnderWay) => {
     const held = lock.hold(new AbortController().signal, true, async () => {
       link.silence();
@@ -342,7 +341,7 @@ async function silentConnections(linked: Linked): Promise<void> {
   await expectWholePool(linked);
   await expectHears(service, other);
   await expectHears(other, service);
-  await link.cut(); // only now the server learns that who held the lock has gone
+  await link.cut(); // only now the server learns that the holder of the lock is gone
   await link.mend();
   await eventually(async () => expect(await run()).toBe('done'));
   await expectNothingHalf(linked);
@@ -353,7 +352,7 @@ async function inTime(all: readonly Operation[]): Promise<supertest.Response[]> 
   return Promise.all(all.map(({ send }) => send().timeout(LONGEST_MS)));
 }
 
-/** An event may be lost, so it is told until it is heard. */
+/** An event may be lost, so it is published until it is received. */
 async function expectHears(one: TestService, from: TestService): Promise<void> {
   const key = `key-${++people}`;
   const heard: string[] = [];

@@ -39,13 +39,13 @@ async function inService(
   }
 }
 
-/** No disk has so much free. */
+/** Sets a reserve that no disk has free. */
 async function runOutOfSpace({ app }: TestService): Promise<void> {
   Object.assign(app.get(Configuration), { minFreeBytes: 2 ** 52 });
   await app.get(FreeSpace).look();
 }
 
-/** An upload of which nothing has come but its header. */
+/** An upload of which only the header has been sent. */
 function begunUpload({ url }: TestService, workspace: TestWorkspace, path: string): Socket {
   const socket = openSocket(url);
   const Authorization = `Bearer ${workspace.user.token}`;
@@ -60,7 +60,7 @@ const storedFiles = async (dataDir: string): Promise<string[]> =>
     .map(({ name }) => name);
 
 describe('a disk with less than MIN_FREE_BYTES', () => {
-  it('takes no file, asset, note or checkpoint, however small; the rest goes on, and readiness stays', () =>
+  it('takes no file, asset, note or checkpoint; other requests succeed, and it stays ready', () =>
     inService({ MIN_FREE_BYTES: String(2 ** 52) }, async (service, workspace) => {
       const vault = await TestVault.setUp(workspace);
       const refused = [
@@ -86,7 +86,7 @@ describe('a disk with less than MIN_FREE_BYTES', () => {
       expect(service.logged().match(/uploads are refused/g)).toHaveLength(1);
     }));
 
-  it('refuses before a body is read', () =>
+  it('refuses an upload before its body is read', () =>
     inService({ MIN_FREE_BYTES: String(2 ** 52) }, async (service, workspace) => {
       const vault = await TestVault.setUp(workspace);
       const keys = { 'X-Key-Session': vault.keySession, 'X-Workspace-Id': workspace.id };
@@ -104,7 +104,7 @@ describe('a disk with less than MIN_FREE_BYTES', () => {
       }
     }));
 
-  it('ends uploads under way with their next chunk, also when all of them send one at once after a pause', () =>
+  it('ends uploads in flight at their next chunk, even when all of them send one at once after a pause', () =>
     inService({ MIN_FREE_BYTES: '1' }, async (service, workspace) => {
       stopIntervals(service);
       const space = service.app.get(FreeSpace);
@@ -113,7 +113,7 @@ describe('a disk with less than MIN_FREE_BYTES', () => {
       await eventually(() => expect([waiting.unsentBodies, space.takenBytes]).toEqual([40, 0]));
       await runOutOfSpace(service);
       for (const burst of [sockets.slice(0, 20), sockets.slice(20)]) {
-        await pause(300); // so that the last look is too old to refuse anything
+        await pause(300); // the last measurement is then too old to refuse anything
         for (const socket of burst) socket.write(Buffer.alloc(64 * 1024));
         const answers = burst.map((socket) =>
           Promise.race([
@@ -209,7 +209,7 @@ const reason = whyNoDisk();
     beforeEach(() => (disk = SmallDisk.mount(96)));
     afterEach(() => disk.unmount());
 
-    it('is kept under forty uploads at once that have twice the room there is', () =>
+    it('keeps the reserve during forty concurrent uploads of twice the room', () =>
       inService(onDisk(disk), async (service, workspace) => {
         const upload = async (at: number): Promise<number> =>
           (await workspace.put(`file-${at}`, randomBytes(3 * MIB))).status;
@@ -226,7 +226,7 @@ const reason = whyNoDisk();
         expect(service.app.get(FreeSpace).takenBytes).toBe(0);
       }));
 
-    it('is not taken up by uploads that are declared and never sent', () =>
+    it('has room for an upload while others are declared and never sent', () =>
       inService(onDisk(disk), async (service, workspace) => {
         const sockets = Array.from({ length: 20 }, () => openSocket(service.url));
         for (const socket of sockets)

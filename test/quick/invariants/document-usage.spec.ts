@@ -78,7 +78,7 @@ describe('the doctor', () => {
     return findings.filter(({ fault }) => fault === 'usage drift');
   };
 
-  it('finds wrong counts, and counts anew', async () => {
+  it('finds wrong counters and corrects them', async () => {
     const workspace = await newWorkspace();
     await workspace.put('YQ', 'one').expect(201);
     await workspace.put('YQ', 'three').expect(200);
@@ -96,7 +96,7 @@ describe('the doctor', () => {
     expect(await usedBytes(workspace)).toBe(8);
   });
 
-  it('corrects each count once beside uploads and another doctor', async () => {
+  it('corrects each counter once, even during uploads and another run of the doctor', async () => {
     const workspace = await newWorkspace();
     await workspace.put('YQ', 'one').expect(201);
     await service.database.query('UPDATE workspaces SET document_bytes = 7 WHERE id = $1', [workspace.id]);
@@ -110,7 +110,7 @@ describe('the doctor', () => {
     await expectCountedDocuments(service.database);
   });
 
-  it('takes as long as it needs, and no connection that requests need', async () => {
+  it('counts on a connection of its own, not on one that requests need', async () => {
     const versions = await holdTable(service.database, 'versions');
     const check = service.app.get(UsageCheck, { strict: false });
     const first = check.drift({ now: service.clock.now(), isDeep: false, fix: false }).next();

@@ -3,7 +3,7 @@ import type { Log } from '../../../src/platform/log.js';
 
 const event = (key: string) => ({ topic: 'changes', key });
 
-/** No timer comes in between, however slow the machine. */
+/** Lets promises settle before any timer fires, however slow the machine. */
 async function promisesSettle(): Promise<void> {
   for (let i = 0; i < 100; i++) await Promise.resolve();
 }
@@ -17,7 +17,7 @@ describe('events to the other instances', () => {
     return new Promise<void>((resolve) => (deliver = resolve));
   }, {} as Log);
 
-  it('are sent at once when none came before, and together with those that follow soon after', async () => {
+  it('are sent at once when none was sent before, and together when they follow soon after', async () => {
     batcher.add(event('first'));
     expect(sent).toEqual([['first']]);
     batcher.add(event('second')); // while the first is on its way
@@ -34,7 +34,7 @@ describe('events to the other instances', () => {
     await closed;
   });
 
-  /** Sends without pauses, and tells what it has sent so far: the first event, and the next one so many promises later. */
+  /** Sends without pauses: one event, and another one when that many promises have settled. */
   async function sentOneAfterAnother(promises: number): Promise<{ busy: EventBatcher; told: string[] }> {
     const told: string[] = [];
     const busy = new EventBatcher((payload) => {
@@ -49,7 +49,7 @@ describe('events to the other instances', () => {
   }
 
   it.each(Array.from({ length: 30 }, (_, n) => n))(
-    'are not lost when they come as a message ends, %i promises after it',
+    'are not lost when they are added as a message is being sent, %i promises later',
     async (promises) => {
       const { busy, told } = await sentOneAfterAnother(promises);
       await promisesSettle();
@@ -59,7 +59,7 @@ describe('events to the other instances', () => {
   );
 
   it.each(Array.from({ length: 30 }, (_, n) => n))(
-    'are not left behind when they come right before the end, %i promises after a message',
+    'are sent when they are added right before the batcher closes, %i promises after a message',
     async (promises) => {
       const { busy, told } = await sentOneAfterAnother(promises);
       await busy.close();
@@ -67,7 +67,7 @@ describe('events to the other instances', () => {
     },
   );
 
-  it('are not sent after the end', async () => {
+  it('are not sent once the batcher is closed', async () => {
     batcher.add(event('late'));
     await batcher.close();
     expect(sent).toHaveLength(2);

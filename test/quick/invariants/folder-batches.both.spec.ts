@@ -52,10 +52,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-/** Retries are not what is tried here: each request is sent twice at most, without a pause. */
+/** Each request is sent twice at most, without a pause: retries have tests of their own. */
 const http: HttpOptions = { sleep: () => Promise.resolve(), retries: { attempts: 2 } };
 
-/** A device that reaches the service through the proxy, with the state that it has saved. @param step before and after each call of disk and service */
+/** A device with its saved state, behind the proxy. @param step runs around each call of disk and service */
 const device = (name: string, step: () => void = () => undefined): FolderDevice =>
   new FolderDevice(name, home, {
     session: Session.withAccessToken(proxy.url, workspace.user.token, http),
@@ -64,7 +64,7 @@ const device = (name: string, step: () => void = () => undefined): FolderDevice 
     disk: (disk) => around(disk, { before: step, after: step }),
   });
 
-/** Syncs, and nothing is left. */
+/** Syncs, and expects that nothing is left to do. */
 async function sync(name: string): Promise<void> {
   const { stopped, leftOver, conflicts } = await device(name).sync();
   expect({ stopped, leftOver, conflicts }).toEqual({ stopped: undefined, leftOver: [], conflicts: [] });
@@ -79,14 +79,14 @@ async function expectAlike(other = 'phone'): Promise<void> {
   expect((await compare(join(home, 'laptop'), join(home, other))).differences).toEqual([]);
 }
 
-/** Each file of the phone is one of the laptop's, byte for byte. */
+/** Every file on the phone equals that on the laptop. */
 async function expectNothingWrong(): Promise<void> {
   const right = await device('laptop').files();
   for (const [path, text] of await device('phone').files())
     expect([path, text]).toEqual([path, right.get(path)]);
 }
 
-/** The notes of a laptop on the service, uploaded without the proxy's doing. */
+/** Writes notes on the laptop and uploads them. */
 async function uploadedNotes(count = NOTES): Promise<void> {
   await writeNotes(count);
   await sync('laptop');
@@ -126,7 +126,7 @@ describeDeep('a first sync of 2,000 notes', () => {
 });
 
 describe('files that no batch carries', () => {
-  it('go alone: more than 1 MiB, or only one', async () => {
+  it('are sent alone: those of more than 1 MiB, and a single one', async () => {
     await writeNotes(3);
     await writeFile(join(home, 'laptop', 'large.bin'), randomBytes(1024 * 1024 + 1));
     const [laptop, phone] = [device('laptop'), device('phone')];
@@ -140,7 +140,7 @@ describe('files that no batch carries', () => {
     await expectAlike();
   });
 
-  it('are asked for again when a batch answers them without content', async () => {
+  it('are requested again when a batch answers them without content', async () => {
     await uploadedNotes();
     proxy.set(async (asked, forward) => {
       const answered = await forward();
@@ -164,7 +164,7 @@ describe('a service without batches', () => {
         : forward(),
     );
 
-  it('gets every note by a request of its own, after one batch that it does not know', async () => {
+  it('gets every note by a separate request, after one batch that it answers with 404', async () => {
     olderService();
     await uploadedNotes();
     expect([proxy.count(UP), proxy.count(ALONE_UP)]).toEqual([1, NOTES]);
@@ -173,7 +173,7 @@ describe('a service without batches', () => {
     await expectAlike();
   });
 
-  it('is not mistaken for a workspace that was deleted, which ends the sync and leaves the folder alone', async () => {
+  it('is distinguished from a deleted workspace, which ends the sync and changes nothing', async () => {
     await uploadedNotes();
     const [laptop, phone] = [device('laptop'), device('phone')];
     await writeNotes(NOTES, 'new');
@@ -190,7 +190,7 @@ describe('a service without batches', () => {
   });
 });
 
-describe('answers of batches that refuse', () => {
+describe('batches that are refused', () => {
   it('for size or time are followed by smaller batches', async () => {
     proxy.set((asked, forward) =>
       UP.test(`${asked.method} ${asked.path}`) && itemsIn(asked.body).length > 6
@@ -230,7 +230,7 @@ describe('answers of batches that refuse', () => {
 });
 
 describe('a lost answer to a batch of uploads', () => {
-  it('is asked for again, and changes nothing twice', async () => {
+  it('makes the device repeat the batch, which changes nothing twice', async () => {
     let losses = 0;
     proxy.set(async (asked, forward) => {
       const answered = await forward();
@@ -290,7 +290,7 @@ describeDeep('a device that is killed before or after any step', () => {
 });
 
 describe('files that two devices have changed', () => {
-  it('are kept twice when a batch conflicts in some of its files', async () => {
+  it('are both kept when a batch conflicts in some of its files', async () => {
     await uploadedNotes();
     const [laptop, phone] = [device('laptop'), device('phone')];
     await phone.sync();
@@ -361,7 +361,7 @@ describe('hostile answers to batches of downloads', () => {
     ['an indefinite length', () => Buffer.from('bf6d656e63727970746564506174686161ff', 'hex')],
     ['a key twice', () => Buffer.from('a2616101616102', 'hex')],
     ['a number without meaning', () => Buffer.from('1c', 'hex')],
-  ])('%s: nothing wrong arrives, and everything with the next honest one', async (_, alter) => {
+  ])('%s: nothing wrong is written, and the next honest answer brings everything', async (_, alter) => {
     await uploadedNotes();
     proxy.set(async (asked, forward) => {
       const answered = await forward();
@@ -391,7 +391,7 @@ describe('hostile answers to batches of downloads', () => {
     },
   );
 
-  it('an old version under the new hash is not taken', async () => {
+  it('an old version under the new hash is not accepted', async () => {
     await uploadedNotes();
     const old = new Map<string, unknown>();
     proxy.set(async (asked, forward) => {
@@ -456,7 +456,7 @@ describe('hostile answers to batches of uploads', () => {
   });
 
   it.each([204, 400, 409, 412, 500, 507])(
-    '%i for what was not stored: nothing counts as uploaded, and the next honest answer does',
+    '%i for items that were not stored: none counts as uploaded, and the next sync uploads all',
     async (status) => {
       await writeNotes(NOTES);
       proxy.set((asked, forward) => {

@@ -23,7 +23,7 @@ let service: TestService;
 let names = 0;
 beforeAll(async () => {
   service = await startService();
-  await waitPatiently(service); // uploads wait for what a test holds, however long others take to arrive
+  await waitPatiently(service); // uploads wait for locks that a test holds
 });
 afterAll(() => service.close());
 
@@ -42,7 +42,7 @@ async function commits(notes: TestWorkspace): Promise<number> {
   return row?.commits ?? 0;
 }
 
-/** Keeps a workspace's log locked, as a slow writer elsewhere would. @returns what lets go of it */
+/** Keeps a workspace's log locked, as a slow writer elsewhere would. @returns a function that unlocks it */
 async function locked(notes: TestWorkspace): Promise<() => Promise<void>> {
   let letGo = (): void => undefined;
   const released = new Promise<void>((resolve) => (letGo = resolve));
@@ -62,7 +62,7 @@ async function locked(notes: TestWorkspace): Promise<() => Promise<void>> {
 }
 
 describe('uploads to one workspace at once', () => {
-  it('share commits, and each is as it would be alone: sizes, versions, bytes, an order without gaps', async () => {
+  it('share commits, with the same sizes, versions and bytes as alone, without cursor gaps', async () => {
     const notes = await workspace();
     const contents = Array.from({ length: COUNT }, (_, i) =>
       randomBytes(i % 50 === 0 ? 100_000 : (i * 37) % 3000),
@@ -80,7 +80,7 @@ describe('uploads to one workspace at once', () => {
     await expectReplayLaw(notes);
   });
 
-  it('are decided one after the other for one path: one of all with If-Match, a version each without', async () => {
+  it('of one path take turns: with If-Match one succeeds, all get a version each without', async () => {
     const notes = await workspace();
     await notes.put('path', 'first').expect(201);
     const matching = await times(30, (i) =>
@@ -96,17 +96,17 @@ describe('uploads to one workspace at once', () => {
     await expectReplayLaw(notes);
   });
 
-  it('are 412 with an If-Match that is not a content hash, whatever stands in it', async () => {
+  it('are 412 with an If-Match that is not a content hash, even one that contains "*"', async () => {
     const notes = await workspace();
     await times(20, (i) => notes.put(`path-${i}`, 'kept').expect(201));
     const release = await locked(notes);
     const sent = times(20, (i) => notes.put(`path-${i}`, 'overwritten').set('If-Match', '"x,*"'));
-    await eventually(() => expect(service.app.get(GroupCommitQueue).waiting).toBe(19)); // for the first: they share a commit
+    await eventually(() => expect(service.app.get(GroupCommitQueue).waiting).toBe(19)); // to share a commit
     await release();
     expect(new Set((await sent).map(({ status }) => status))).toEqual(new Set([412]));
   });
 
-  it('fail alone when the database refuses one of them', async () => {
+  it('fail alone when the database refuses them', async () => {
     const notes = await workspace();
     await service.database.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poison'; END $$;
@@ -133,7 +133,7 @@ describe('uploads to one workspace at once', () => {
     expect((await waiting).map(({ status }) => status)).toEqual(Array<number>(5).fill(201));
   });
 
-  it('are 503 with Retry-After beyond what may wait of one user, in however many workspaces, and leave nothing; others go on', async () => {
+  it('are 503 with Retry-After above the limit for one user, and delay no other user', async () => {
     const notes = await workspace();
     const all = [notes, await notes.user.workspace()];
     const other = await workspace();
@@ -161,7 +161,7 @@ describe('uploads to one workspace at once', () => {
     await scrub(service.database, service.dataDir);
   });
 
-  it('are 503 after ten seconds of waiting, and have not been tried', async () => {
+  it('are 503 after ten seconds of waiting, and are then not stored', async () => {
     const notes = await workspace();
     const release = await locked(notes);
     const first = notes.put('first', 'x').ok(() => true);
@@ -183,7 +183,7 @@ describe('uploads to one workspace at once', () => {
 });
 
 describe('uploads that share a commit', () => {
-  /** What is asked of one upload; few paths and contents, so that they meet. */
+  /** One upload; there are few paths and contents, so that uploads collide. */
   const upload = fc.record({
     path: fc.integer({ min: 0, max: 7 }),
     content: fc.integer({ min: 0, max: 3 }),
@@ -203,7 +203,7 @@ describe('uploads that share a commit', () => {
   const quotas = fc.option(fc.integer({ min: 0, max: 100 }));
 
   /** The reference is a function that decides one upload step by step. */
-  it('come to the same rows and answers as one by one', async () => {
+  it('lead to the same rows and answers as one by one', async () => {
     await service.database.query(REFERENCE_UPLOAD);
     const isAsOneByOne = async (
       steps: { deletion: number; group: Asked[] }[],
@@ -241,7 +241,7 @@ describe('uploads that share a commit', () => {
       [id, `path-${path}`],
     );
 
-  /** As the service stages them: those in the store have a row already, unless it was swept away. */
+  /** Stages an upload as the service does: one in the store has a row already, unless it was swept. */
   async function prepared(workspaceId: string, asked: Asked) {
     const bytes = Buffer.from(`content ${asked.content}`);
     const blobId = uuidv7();
@@ -293,7 +293,7 @@ describe('uploads that share a commit', () => {
     return answers;
   }
 
-  /** All that a workspace's tables say, without ids. */
+  /** The content of a workspace's tables, without ids. */
   async function written(workspaceId: string): Promise<unknown[]> {
     const texts = [
       'SELECT head_cursor, live_files, document_bytes FROM workspaces WHERE id = $1',
@@ -309,8 +309,8 @@ describe('uploads that share a commit', () => {
   }
 });
 
-describe('a connection that is lost under a group', () => {
-  it('leaves each upload wholly there or wholly absent, and a retry converges', async () => {
+describe('a connection that is lost during a shared commit', () => {
+  it('leaves each upload complete or absent, and a retry stores it once', async () => {
     const database = await createDatabase();
     const link = await DatabaseLink.to(database);
     const linked = await startService({ env: { DATABASE_URL: link.url } });

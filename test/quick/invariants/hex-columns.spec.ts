@@ -5,11 +5,11 @@ const DIGITS = '0123456789abcdef'.repeat(8);
 
 const REFUSED: [string, (length: number) => string][] = [
   ['one digit too few', (length) => DIGITS.slice(0, length - 1)],
-  ['another letter', (length) => `${DIGITS.slice(0, length - 1)}g`],
-  ['a capital', (length) => `${DIGITS.slice(0, length - 1)}A`],
+  ['a letter that is no hex digit', (length) => `${DIGITS.slice(0, length - 1)}g`],
+  ['a capital letter', (length) => `${DIGITS.slice(0, length - 1)}A`],
   ['a line break at its end', (length) => `${DIGITS.slice(0, length - 1)}\n`],
-  ['a line of its own', (length) => `g\n${DIGITS.slice(0, length - 2)}`],
-  ['nothing', () => ''],
+  ['a bad line before the digits', (length) => `g\n${DIGITS.slice(0, length - 2)}`],
+  ['an empty text', () => ''],
 ];
 
 let database: TestDatabase;
@@ -37,7 +37,7 @@ const ENCRYPTION = {
   verification_salt: DIGITS,
 };
 
-/** All three at once: none is there without the others. */
+/** Sets all three columns, because a row has all or none of them. */
 const encryption =
   (column: keyof typeof ENCRYPTION) =>
   (value: string): Promise<unknown> => {
@@ -60,7 +60,7 @@ describe.each<[string, (value: string) => Promise<unknown>, shortest: number, lo
   });
 
   it.each([...REFUSED, ['one digit too many', () => `${DIGITS.slice(0, longest)}0`] as const])(
-    'is refused %s by the database itself',
+    'is protected from %s by the database itself',
     async (_, value) => {
       const constraint = `${column.replace('.', '_')}_check`;
       await expect(write(value(shortest))).rejects.toMatchObject({ code: '23514', constraint });
@@ -68,6 +68,6 @@ describe.each<[string, (value: string) => Promise<unknown>, shortest: number, lo
   );
 });
 
-it('every constraint of the schema holds for older rows as well', async () => {
+it('every constraint of the schema is validated, so it holds for older rows too', async () => {
   expect(await database.query('SELECT conname FROM pg_constraint WHERE NOT convalidated')).toEqual([]);
 });

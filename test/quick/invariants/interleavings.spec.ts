@@ -16,7 +16,7 @@ const GATE = 4711;
 
 let service: TestService;
 let link: DatabaseLink;
-/** The same service on the same data, whose way to PostgreSQL can be cut. */
+/** Another instance on the same data, whose link to PostgreSQL can be cut. */
 let linked: TestService;
 let names = 0;
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await startService();
   link = await DatabaseLink.to(service.database);
   linked = await startService({ beside: service, env: { DATABASE_URL: link.url } });
-  for (const one of [service, linked]) await waitPatiently(one); // for what a test holds
+  for (const one of [service, linked]) await waitPatiently(one); // for locks that a test holds
 });
 afterAll(async () => {
   await linked.close();
@@ -47,7 +47,7 @@ const deletionHeld = ({ id }: TestWorkspace): Promise<() => Promise<void>> =>
 const gateClosed = (): Promise<() => Promise<void>> =>
   heldOpen(service.database, 'SELECT pg_advisory_xact_lock($1)', [GATE]);
 
-/** From now on rows of the table go in when the gate is open. */
+/** From now on an insert into the table waits until the gate is open. */
 async function gated(table: string, when: string): Promise<void> {
   await service.database.query(`
     CREATE FUNCTION gate_of_${table}() RETURNS trigger LANGUAGE plpgsql AS
@@ -63,7 +63,7 @@ async function waiters(): Promise<number> {
   return rows.length;
 }
 
-/** Acts once, right after the first statement of this name, before its answer is known to who has sent it. */
+/** Acts once, after the first statement of this name and before its caller gets the answer. */
 function after(statement: string, act: () => Promise<unknown>): void {
   const database = service.app.get(Database);
   const run = database.run.bind(database);
@@ -103,7 +103,7 @@ describe('a write between any two statements of a read', () => {
 });
 
 describe('a COMMIT whose answer is lost', () => {
-  it('leaves the bytes of an upload to the version that it may have made; a retry is that version', async () => {
+  it('keeps the bytes of an upload that may have made a version, which a retry returns', async () => {
     const notes = await workspace();
     const release = await logHeld(notes);
     const sent = thereOf(notes)
@@ -121,7 +121,7 @@ describe('a COMMIT whose answer is lost', () => {
     await expectReplayLaw(notes);
   });
 
-  it('leaves the bytes of an asset to the row that it may have made', async () => {
+  it('keeps the bytes of an asset for the row that it may have made', async () => {
     const notes = await workspace();
     const [there, token] = [TestAssets.of(thereOf(notes)), assetToken()];
     await gated('assets', 'CONSTRAINT TRIGGER gate AFTER INSERT');
@@ -169,7 +169,7 @@ describe('an upload that waits for the log while its workspace is deleted', () =
     expect(before).toEqual(expect.arrayContaining(await written(notes)));
   });
 
-  it('is 404 and writes nothing: together with others', async () => {
+  it('is 404 and writes nothing: in a shared commit', async () => {
     const notes = await letIn();
     const late = Object.entries(CONTENTS).flatMap(([path, content]) =>
       [1, 2].map((i) => [`${path}-${i}`, content] as const),
@@ -191,7 +191,7 @@ describe('an upload that waits for the log while its workspace is deleted', () =
     expect(before).toEqual(expect.arrayContaining(await written(notes)));
   });
 
-  /** A caller who has just been let in is asked about by the statement that uploads, not before it. */
+  /** After a first upload, access is checked by the statement that uploads, not by one before it. */
   async function letIn(): Promise<TestWorkspace> {
     const notes = await workspace();
     await notes.put('before', 'content').expect(201);
@@ -203,7 +203,7 @@ describe('an upload that waits for the log while its workspace is deleted', () =
     return { status, body };
   }
 
-  /** All that uploads leave in a workspace. What a purge takes from it meanwhile is no matter. */
+  /** All that uploads leave in a workspace; a purge may remove some of it meanwhile. */
   function written({ id }: TestWorkspace): Promise<unknown[]> {
     return service.database.query(
       `SELECT 'file' AS what, id::text FROM files WHERE workspace_id = $1
@@ -243,7 +243,7 @@ describe('a checkpoint that is being made', () => {
   });
 });
 
-describe('nobody is told of a change before it is committed:', () => {
+describe('a change is announced only after it is committed:', () => {
   const WRITES: Readonly<Record<string, (notes: TestWorkspace, versionId: string) => Promise<unknown>>> = {
     'an upload': async (notes) => notes.put('path', 'newer').expect(200),
     'a deletion': async (notes) => notes.delete('path').expect(200),

@@ -11,7 +11,7 @@ const ROUNDS = 4;
 /** What one hash of a sign-in takes, with room for everything else that the service does meanwhile. */
 const ALLOWED = 128 * MIB + 48 * MIB;
 
-/** The most memory that a slot may ask for, in as many passes as the service still tries. */
+/** The most memory and the most passes that the service accepts from a slot. */
 const KDF = { name: 'argon2id', memoryKiB: 131_072, passes: 3, lanes: 4 } as const;
 
 describe('key sessions of vaults whose slots ask for the most memory', () => {
@@ -21,7 +21,7 @@ describe('key sessions of vaults whose slots ask for the most memory', () => {
   });
   afterAll(() => own.end());
 
-  it('take the memory of one hash of a sign-in at a time, however many are opened', async () => {
+  it('take the memory of one derivation at a time, however many are opened at once', async () => {
     const vaults = await Promise.all(
       Array.from({ length: VAULTS }, async () => {
         const vault = await TestVault.setUp(await own.alice.workspace());
@@ -33,7 +33,7 @@ describe('key sessions of vaults whose slots ask for the most memory', () => {
     );
     const pid = own.service.child.pid!;
     const before = await residentBytes(pid);
-    /** By how much memory rises, and how many were derived; those whose turn did not come in time are refused. */
+    /** The rise of memory and the number of keys derived; a session that waits too long is refused. */
     const round = async (): Promise<{ rise: number; derived: number }> => {
       await writeFile(`/proc/${pid}/clear_refs`, '5'); // resets the peak
       const answers = await Promise.all(vaults.map((vault) => vault.openSession({ password: 'a guess' })));
@@ -44,7 +44,7 @@ describe('key sessions of vaults whose slots ask for the most memory', () => {
     const rounds: Awaited<ReturnType<typeof round>>[] = [];
     const isWell = ({ rise, derived }: (typeof rounds)[0]): boolean =>
       derived > 1 && rise > 100 * MIB && rise < ALLOWED;
-    // Garbage waits for the processor on a busy machine; what is taken at once is taken so in each round.
+    // On a busy machine garbage is collected late; derivations that run at once do so in each round.
     while (rounds.length < ROUNDS && !rounds.some(isWell)) rounds.push(await round());
     expect({ rounds, isWell: rounds.some(isWell) }).toEqual({ rounds, isWell: true });
   });

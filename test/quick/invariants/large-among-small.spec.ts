@@ -20,16 +20,15 @@ const LIVE = LARGE.files * 0.9;
 const SETTLED_AFTER = 8;
 
 /**
- * PostgreSQL keeps a prepared statement's plan after five runs, made from statistics that know small workspaces alone.
- * To compare rows with rows is then the cheapest, and takes minutes in a large workspace: the service ends a statement
- * after ten seconds, with 503.
+ * PostgreSQL keeps a prepared statement's plan after five runs, made from statistics of small workspaces.
+ * A nested loop is cheapest for these, but takes minutes in a large one, where it ends with 503 after 10 s.
  */
 describe.each(['never analyzed', 'analyzed'])('a workspace that outgrows its tables (%s)', (state) => {
   let service: TestService;
   let alice: TestUser;
   beforeAll(async () => {
     service = await startService({ env: { DATABASE_POOL_SIZE: '2', LOG_LEVEL: 'silent' } });
-    stopIntervals(service); // its own look at growing tables is one
+    stopIntervals(service); // among them is the analysis of growing tables
     alice = await service.user('alice');
   });
   afterAll(() => service.close());
@@ -48,7 +47,7 @@ describe.each(['never analyzed', 'analyzed'])('a workspace that outgrows its tab
     expect(await summary(large, now.id, LARGE.changes - 10)).toEqual({ modified: 9, deleted: 1 });
   });
 
-  /** On both connections, until their plans are settled. */
+  /** Projects on both connections until their plans are settled. */
   async function projectOften(small: TestWorkspace, tables: string): Promise<void> {
     if (tables === 'analyzed') await service.database.query('ANALYZE');
     const { id } = await small.checkpoint();
@@ -69,7 +68,7 @@ describe('a large workspace among many small ones', () => {
   });
   afterAll(() => service.close());
 
-  it('costs a pull as many rows as the page has, by the plan made for the small ones', async () => {
+  it('does not make a pull read more than ten rows for each row of its page', async () => {
     const alice = await service.user('alice');
     for (let i = 0; i < 200; i++) await filled(alice, service, SMALL);
     await service.database.query('ANALYZE');
@@ -86,7 +85,7 @@ describe('a large workspace among many small ones', () => {
   });
 });
 
-describe('the cost of a part', () => {
+describe('the number of rows that a statement reads', () => {
   const FEW = 200;
   let service: TestService;
   let large: TestWorkspace;
@@ -94,7 +93,7 @@ describe('the cost of a part', () => {
     service = await startService({ env: { LOG_LEVEL: 'silent' } });
     const alice = await service.user('alice');
     large = await filled(alice, service, LARGE);
-    // A file with a history of its own, of which another device has made the first and the last change.
+    // A file with a long history, whose first and last change are of another device.
     const { query } = service.database;
     await query(
       `UPDATE changes SET action = 'upsert', changed_by_device = CASE WHEN cursor % 2 = 1 THEN 'phone' ELSE 'laptop' END,
@@ -117,13 +116,13 @@ describe('the cost of a part', () => {
     });
   }
 
-  it('is that of its changes for a summary, however long the log before them is', async () => {
+  it('depends on the changes in a summary, not on the length of the log before them', async () => {
     const values = `'${large.id}', ${LARGE.changes - 10}, ${LARGE.changes}, 10`;
     const rows = await rowsOf(projectionStatements.smallSummary, 'uuid, bigint, bigint, bigint', values);
     expect(rows).toBeLessThan(FEW);
   });
 
-  it('is that of the answer for a push with base 0 to a file with a long history', async () => {
+  it('depends on the answer to a push with base 0, not on the history of its file', async () => {
     const [file] = await service.database.query<{ id: string }>('SELECT id FROM files ORDER BY id LIMIT 1');
     const values = `'${large.id}', '{${file!.id}}', 0, 'laptop'`;
     expect(await rowsOf(syncStatements.changesSince, 'uuid, uuid[], bigint, text', values)).toBeLessThan(FEW);
@@ -138,7 +137,7 @@ describe('an upload into a workspace that has grown since its plans were made', 
   });
   afterAll(() => service.close());
 
-  it('reads as many rows as into a small one, foreign keys included', async () => {
+  it('reads fewer than a hundred rows, foreign keys included', async () => {
     const alice = await service.user('alice');
     const [small, large] = [await alice.workspace(), await alice.workspace()];
     const connection = await service.app.get(Database).pool.connect();
@@ -166,7 +165,7 @@ describe('an upload into a workspace that has grown since its plans were made', 
     }
   });
 
-  it('keeps statistics also when another table has none to give', async () => {
+  it('has new statistics even when the analysis of another table fails', async () => {
     await service.database.query(`
       CREATE FUNCTION length_of(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN length($1); END'`);
     for (const name of ['a broken one', 'growing', 'z broken one']) {
@@ -186,8 +185,8 @@ describe('an upload into a workspace that has grown since its plans were made', 
     expect(analyzed).toEqual([{ name: 'growing' }]);
   });
 
-  /** Rows are sampled whole: the usual 30,000 with the small contents in them would take 62 MiB. */
-  it('keeps statistics of blobs by a sample of 3,000', async () => {
+  /** Whole rows are sampled: the usual 30,000, with small contents inline, would take 62 MiB. */
+  it('has statistics of blobs from a sample of 3,000 rows', async () => {
     const workspace = await (await service.user('bob')).workspace();
     await service.database.query(
       `INSERT INTO blobs (workspace_id, id, state, location, size, sha256, bytes, created_at)
@@ -219,7 +218,7 @@ interface PlanNode {
   readonly Plans?: PlanNode[];
 }
 
-/** All rows that any part of a plan has produced or thrown away. */
+/** All rows that any part of a plan has produced or discarded. */
 function rowsTouched(node: PlanNode): number {
   const each =
     node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);

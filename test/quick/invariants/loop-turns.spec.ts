@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { bodyChunks } from '../../../src/platform/http/index.js';
 import { loopTurn } from '../../../src/platform/http/in-flight.js';
 
-/** Takes turns for clients, in this order. @returns the clients in the order in which they have begun */
+/** Asks for turns for clients, in this order. @returns the clients in the order in which they got them */
 async function begin(clients: readonly string[]): Promise<string[]> {
   const order: string[] = [];
   await Promise.all(
@@ -18,11 +18,11 @@ async function begin(clients: readonly string[]): Promise<string[]> {
 const of = (count: number, client: string): string[] => Array<string>(count).fill(client);
 
 describe('a turn of the event loop', () => {
-  it('is there at once while few pieces of work begin in it', () => {
+  it('is granted at once while few pieces of work begin in it', () => {
     expect(loopTurn(undefined, 'few')).toBeUndefined();
   });
 
-  it('has few pieces of one client that has thousands', async () => {
+  it('begins only a few of the thousands of pieces of one client', async () => {
     let turns = 0;
     let immediate = setImmediate(function next() {
       turns++;
@@ -34,14 +34,14 @@ describe('a turn of the event loop', () => {
     expect(turns).toBeGreaterThan(300);
   });
 
-  it('goes to whoever has had the fewest: one piece of another client passes thousands', async () => {
+  it('goes to the client with the fewest so far: one piece of another overtakes thousands', async () => {
     const order = await begin([...of(3_000, 'b'), 'c', ...of(3_000, 'd'), 'e']);
     expect(order.indexOf('c')).toBeLessThan(50);
     expect(order.indexOf('e')).toBeLessThan(50);
     expect(order).toHaveLength(6_002);
   });
 
-  it('passes pieces that are over: they take no place', async () => {
+  it('skips pieces that are over, which take no place', async () => {
     let turns = 0;
     let immediate = setImmediate(function next() {
       turns++;
@@ -69,7 +69,7 @@ describe('a turn of the event loop', () => {
     }
   });
 
-  it('is waited for without a place, by a body whose bytes are there', async () => {
+  it('is awaited without a place by a body whose bytes have arrived', async () => {
     const calls: string[] = [];
     const place = { work: () => void calls.push('work'), rest: () => void calls.push('rest') };
     const body = Readable.from([

@@ -55,7 +55,7 @@ async function followed(link: string): Promise<string[]> {
   );
   const post = async (form: (typeof forms)[number]): Promise<supertest.Response> => {
     const answer = await form.visitor.submit(form.page, form.label, { password: PASSWORD });
-    return [429, 503].includes(answer.status) ? post(form) : answer; // too many at once: a person tries again
+    return [429, 503].includes(answer.status) ? post(form) : answer; // too many at once: a person would retry
   };
   const answers = await Promise.all(forms.map(post));
   return answers.map(({ text }) => textOf(/<h1>.*?<\/h1>/s.exec(text)![0]));
@@ -63,7 +63,7 @@ async function followed(link: string): Promise<string[]> {
 
 const once = (heading: string): string[] => [heading, ...Array<string>(FOLLOWERS - 1).fill(USED)];
 
-/** The account, and what was recorded of it. */
+/** The account and its audit events. */
 const accountAt = (email: string): Promise<object[]> =>
   first.database.query(
     `SELECT email_verified AS "isVerified",
@@ -94,7 +94,7 @@ describe('a link that is followed fifty times at once on two instances', () => {
     expect(await accountAt(email)).toEqual([]);
   });
 
-  it('turns a kind of mail off once, and answers all alike', async () => {
+  it('turns off a kind of mail once, and answers all requests alike', async () => {
     const cid = await first.newcomer('cid');
     const link = first.app.get(UnsubscribeLinks).linkFor({ userId: cid.id, notice: 'trial-ends' });
     const path = link.slice(BASE_URL.length);

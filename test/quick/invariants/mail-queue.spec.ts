@@ -44,7 +44,7 @@ const failedOnce = (): Promise<void> =>
   });
 
 describe('a mail', () => {
-  it('is sent over STARTTLS, signed in, as plain text and HTML, and its row is deleted', async () => {
+  it('is sent over STARTTLS with authentication, as text and HTML, and its row is deleted', async () => {
     await queue('alice@example.org');
     const mail = await smtp.mailTo('alice@example.org');
     expect(mail).toMatchObject({
@@ -78,7 +78,7 @@ describe('a mail', () => {
     expect(smtp.received).toHaveLength(1);
   });
 
-  it('is sent once, however many instances look for it at the same time', async () => {
+  it('is sent once, even when two instances look for it at the same time', async () => {
     const all = Array.from({ length: 60 }, (_, i) => `someone-${i}@example.org`);
     await Promise.all(all.map((to, i) => queue(to, i % 2 ? first : second)));
     await Promise.all([mailOf(first).sendDue(), mailOf(second).sendDue()]);
@@ -86,7 +86,7 @@ describe('a mail', () => {
     expect(smtp.received.flatMap(({ to }) => to).sort()).toEqual(all.sort());
   });
 
-  it('that only another instance could queue is found by polling', async () => {
+  it('that is queued without a notification is found by polling', async () => {
     await first.database.query(
       `INSERT INTO mail_queue (recipient, template, parameters, queued_at, due_at)
        VALUES ('polled@example.org', 'test', '{}', $1, $1)`,
@@ -113,7 +113,7 @@ describe('a mail server', () => {
     expect(smtp.received).toEqual([]);
   });
 
-  it('that refuses the recipient for now is asked again, half a minute later', async () => {
+  it('that refuses the recipient temporarily is asked again half a minute later', async () => {
     smtp.faults.refuse = () => 450;
     await queue('greylisted@example.org');
     await failedOnce();
@@ -134,7 +134,7 @@ describe('a mail server', () => {
     await eventually(async () => expect(await waiting()).toEqual([]));
   });
 
-  it('that is away for a day gets the mail no more', async () => {
+  it('that is away for a day no longer gets the mail', async () => {
     await smtp.goAway();
     await queue('late@example.org');
     await failedOnce();
@@ -155,11 +155,11 @@ describe('a mail server', () => {
     expect(ids[0]).toBe(ids[1]);
   });
 
-  it('that is slow gets four mails at a time from an instance, and nobody waits for it but they', async () => {
+  it('that is slow gets four mails at a time from an instance, and delays no request', async () => {
     let release = (): void => undefined;
     smtp.faults.hold = new Promise((resolve) => (release = resolve));
     stopIntervals(second);
-    await mailOf(second).sendDue(); // ends the look that may have begun
+    await mailOf(second).sendDue(); // waits for a search that may have begun
     for (let i = 0; i < 6; i++) await queue(`slow-${i}@example.org`);
     await eventually(async () =>
       expect((await waiting()).map(({ attempts }) => attempts).sort()).toEqual([0, 0, 1, 1, 1, 1]),
@@ -173,7 +173,7 @@ describe('a mail server', () => {
 });
 
 describe('an instance that shuts down', () => {
-  it('lets attempts in progress end', async () => {
+  it('lets deliveries in progress finish', async () => {
     let release = (): void => undefined;
     smtp.faults.hold = new Promise((resolve) => (release = resolve));
     const third = await startService({ env: smtp.env, beside: first });
@@ -188,8 +188,8 @@ describe('an instance that shuts down', () => {
   });
 });
 
-describe('a mail server beyond this machine', () => {
-  it('gets nothing without a valid certificate', async () => {
+describe('a mail server on another machine', () => {
+  it('gets no mail without a valid certificate', async () => {
     const { networkInterfaces } = await import('node:os');
     const [outer] = Object.values(networkInterfaces())
       .flat()

@@ -20,7 +20,7 @@ const WAITS = `SELECT 1 FROM pg_locks WHERE relation = 'first'::regclass AND NOT
 let attempts = 0;
 let written: Promise<unknown> | undefined;
 
-/** Meets a writer that has locked its second table and waits for its first one. The server ends who notices: the migration. */
+/** Deadlocks with a writer that has locked `second` and waits for `first`. The server ends the migration. */
 class Meeting1763600000001 {
   readonly name = 'Meeting1763600000001';
 
@@ -41,7 +41,7 @@ class Meeting1763600000001 {
   }
 }
 
-it('a migration that is ended for a deadlock with a write is done again', async () => {
+it('a migration that is ended for a deadlock with a write is run again', async () => {
   await database.query('CREATE TABLE first (id integer); CREATE TABLE second (id integer)');
   await writer.query(`SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE second`);
   const source = new DataSource({ type: 'postgres', url: database.url, migrations: [Meeting1763600000001] });

@@ -39,7 +39,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** As a service of that version does when it starts. */
+/** Migrates as a service of that version does when it starts. */
 async function start(version: Version, functions = UPLOAD_FUNCTIONS): Promise<void> {
   const source = await sourceOf(version);
   await underStartLock(source, () => migrate(source, [functions]));
@@ -53,10 +53,10 @@ async function sourceOf(version: Version): Promise<ServiceDataSource> {
   return source.initialize();
 }
 
-/** A connection of its own, whose transactions a test keeps open, and which waits for no lock. */
+/** A separate connection whose transactions a test can keep open; it waits for a lock 1 s at most. */
 async function connected(): Promise<Pick<TestDatabase, 'query'> & { end(): Promise<void> }> {
   const client = new pg.Client({ connectionString: database.url });
-  client.on('error', () => undefined); // a test that fails leaves it to the end of the database
+  client.on('error', () => undefined); // after a failed test, the database is dropped under it
   await client.connect();
   await client.query(`SET lock_timeout = '1s'`);
   return {
@@ -84,7 +84,7 @@ const functions = async (): Promise<unknown[]> =>
     )
   ).map(({ name }) => name);
 
-/** Starts, lets the server end the connection that is about to note a migration, and lets the start fail. */
+/** A start that fails because the server ends its connection just before a migration is recorded. */
 async function killedStart(version: Version): Promise<void> {
   const holder = await connected();
   await holder.query('BEGIN; LOCK TABLE migrations IN SHARE MODE');
@@ -96,7 +96,7 @@ async function killedStart(version: Version): Promise<void> {
   await holder.end();
 }
 
-/** Rows of a workspace. */
+/** Inserts a user and a workspace with two uploads. @returns the id of the workspace */
 async function fill(): Promise<string> {
   const [user, notes] = [randomUUID(), randomUUID()];
   await database.query(`INSERT INTO users (id, email, name, email_verified) VALUES ($1, $2, 'ann', true)`, [
@@ -112,7 +112,7 @@ async function fill(): Promise<string> {
   return notes;
 }
 
-/** As an instance of any version does. */
+/** Uploads as an instance of any version does. */
 const put = (
   on: Pick<TestDatabase, 'query'>,
   workspaceId: string,
@@ -121,7 +121,7 @@ const put = (
 ): Promise<void> => uploadDirectly(on, { workspaceId, path, text });
 
 describe('the baseline', () => {
-  it('is continued by the next start when one was killed in between', async () => {
+  it('is continued by the next start when a start was killed half-way', async () => {
     await start(baseline.slice(0, 5));
     await killedStart(THIS);
     expect(await applied()).toEqual(THIS_NAMES.slice(0, 5));
@@ -133,7 +133,7 @@ describe('the baseline', () => {
 });
 
 describe('a database of the version before the baseline', () => {
-  it('continues with its rows, without functions that nothing calls, and keeps the list of its migrations', async () => {
+  it('keeps its rows and the list of its migrations, and loses functions that nothing calls', async () => {
     await start(THIS);
     const notes = await fill();
     await makeAsBeforeBaseline(database);
@@ -150,7 +150,7 @@ describe('a database of the version before the baseline', () => {
     ]);
   });
 
-  it('is as before when the start was killed, and the next one continues', async () => {
+  it('is as before when the start was killed, and is migrated by the next start', async () => {
     await start(THIS);
     await makeAsBeforeBaseline(database);
     const before = await functions();
@@ -181,7 +181,7 @@ describe('the functions that write uploads', () => {
   const rowsOf = (): Promise<unknown[]> =>
     database.query(`SELECT proname, xmin::text, prosrc FROM pg_proc WHERE proname LIKE 'put\\_%' ORDER BY 1`);
 
-  it('are replaced by a start that has another text, after the migrations, and by no other', async () => {
+  it('are replaced by a start that has another text, after migrations, and by no other start', async () => {
     await start(THIS);
     const before = await rowsOf();
     await start(THIS);
@@ -207,7 +207,7 @@ describe('a migration after the baseline', () => {
     notes = await fill();
   });
 
-  it('changes rows that are there, and leaves their content', async () => {
+  it('changes existing rows and keeps their content', async () => {
     for (let i = 0; i < 4; i++) await fill();
     await start(NEXT);
     expect(await applied()).toEqual([...THIS_NAMES, ...PLANTED.map(({ name }) => name)]);
@@ -215,7 +215,7 @@ describe('a migration after the baseline', () => {
     await expectCountedDocuments(database);
   });
 
-  it('is the same after a start that a crash has ended, and its index is complete', async () => {
+  it('can be repeated after a crash, and its index is complete', async () => {
     await start(NEXT);
     await database.query(`DELETE FROM migrations WHERE name = ANY ($1)`, [
       PLANTED.slice(1).map(({ name }) => name),
@@ -246,7 +246,7 @@ describe('a migration after the baseline', () => {
     await expectCountedDocuments(database);
   });
 
-  it('that fills a column waits for a write of the version before, and loses nothing of it', async () => {
+  it('that fills a column waits for a write by the previous version, and keeps it', async () => {
     await start(withPlanted(2));
     const older = await connected();
     await older.query('BEGIN');

@@ -9,7 +9,7 @@ import { expectLawsOfTables } from '../../kit/model/laws.js';
 import { NOTHING } from '../../kit/model/state.js';
 import { type Belief, performTogether, type Reality } from '../../kit/model/steps.js';
 
-/** What is asked beside an upload is asked after it, and answered before it. */
+/** Sends a sync request after an upload was done, and delivers its answer before that of the upload. */
 class LateUpload extends HttpClient {
   private readonly events = new EventEmitter();
   private readonly uploaded = once(this.events, 'uploaded');
@@ -58,7 +58,7 @@ describe('the model', () => {
     await service.close();
   });
 
-  it('understands an answer about something that another request, still under way, has made', async () => {
+  it('understands an answer that shows the effect of a request still in flight', async () => {
     const account = await AccountUnderTest.open({ services: [service, service], client }, 'a@example.org');
     const tally = { sequences: 0, operations: 0, looks: 0 };
     const reality: Reality = { account, clock: service.clock, tally, history: [] };
@@ -72,7 +72,7 @@ describe('the model', () => {
     expect(belief.worlds[0]?.workspaces[0]?.log).toHaveLength(1);
   });
 
-  it('accepts the row of a deleted workspace that waits for an upload', async () => {
+  it('accepts the row of a deleted workspace that stays while an upload is in flight', async () => {
     const workspace = await (await service.user('waits')).workspace();
     await workspace.put('YQ', 'one').expect(201);
     const socket = unfinishedUpload(service.url, workspace, 'Yg');

@@ -3,16 +3,16 @@ import { rounds } from '../../kit/rounds.js';
 
 const env = process.env;
 const RUNS = Number(env['MODEL_RUNS'] ?? rounds(12, 80));
-/** The same each time, so that who has changed nothing sees no new failure; `npm run model` goes where nobody was. */
+/** Fixed, so that an unrelated change meets no new failure; `npm run model` tries new seeds. */
 const SEED = Number(env['MODEL_SEED'] ?? 1000);
-/** Of a sequence that failed, as they were told: that one alone is run. */
+/** Paths of a sequence that failed, as printed then: only that sequence is run. */
 const PATH = env['MODEL_PATH'];
 const REPLAY_PATH = env['MODEL_REPLAY_PATH'];
 /** Sequences that are under way at once, each on a database of its own. */
 const LANES = PATH === undefined ? Number(env['MODEL_LANES'] ?? 2) : 1;
 const TELL_EVERY_MS = 60_000;
 
-describe('the service answers as the model does', () => {
+describe('the equality of the service and the model', () => {
   it(
     `holds in ${RUNS} sequences of up to 40 operations (MODEL_SEED=${SEED})`,
     async () => {

@@ -23,7 +23,7 @@ const read = ofWorkspace('test.read_on_node', 'SELECT id FROM {workspaces} WHERE
     await database.drop();
   });
 
-  it('that ends while it is lent and idle fails what is asked next, and not the process', async () => {
+  it('that ends while it is checked out and idle fails the next statement, and not the process', async () => {
     const { client, run, release } = await router.begin(WORKSPACE);
     const ended = new Promise<void>((resolve) => void client.once('end', resolve));
     const { host, port } = client;
@@ -45,8 +45,8 @@ const read = ofWorkspace('test.read_on_node', 'SELECT id FROM {workspaces} WHERE
   });
 });
 
-(isEngineThere ? describe : describe.skip)('the statistics of a table of a node', () => {
-  it('are made anew when it has outgrown them, as those of a table that is in one piece', async () => {
+(isEngineThere ? describe : describe.skip)('the statistics of a table on a node', () => {
+  it('are renewed when the table has outgrown them, like those of any other table', async () => {
     const service = await startService();
     try {
       const workspace = await (await service.user('alice')).workspace();

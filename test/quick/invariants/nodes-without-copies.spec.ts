@@ -29,7 +29,7 @@ async function workspaceOf(user: string): Promise<string> {
   return id;
 }
 
-it('what the coordinator owed to nodes is done when its tables are dropped', async () => {
+it('the migration that drops the tables of owed deletions carries out what they list', async () => {
   await start(migrations.slice(0, migrations.indexOf(NodesWithoutCopies1764500000003)));
   const user = randomUUID();
   await database.query(

@@ -9,7 +9,7 @@ describe('a service', () => {
   beforeAll(async () => (service = await startService()));
   afterAll(() => service.close());
 
-  it('logs once for each outage that it no longer hears the others', async () => {
+  it('logs once for each outage that it cannot listen to other instances', async () => {
     const { database } = service;
     const said = (): number => service.logged().split('cannot listen to the other instances').length - 1;
     const source = service.app.get(Database);
@@ -22,7 +22,7 @@ describe('a service', () => {
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND query LIKE '%LISTEN%' AND pid <> pg_backend_pid()`,
       );
-      await eventually(() => expect(connect.mock.calls.length - asked).toBeGreaterThan(2)); // it tries again and again
+      await eventually(() => expect(connect.mock.calls.length - asked).toBeGreaterThan(2)); // it has retried
       expect(said()).toBe(outage);
       connect.mockImplementation(dedicatedClient);
       await service.app.get(KillSwitch).set('off');
@@ -37,7 +37,7 @@ describe('a service', () => {
     connect.mockRestore();
   });
 
-  it('leaves no connection open when it fails while it starts', async () => {
+  it('leaves no connection open when its start fails', async () => {
     const connections = async (): Promise<number> =>
       (await service.database.query(`SELECT FROM pg_stat_activity WHERE datname = current_database()`))
         .length;

@@ -15,7 +15,7 @@ import { Random } from '../../kit/random.js';
 const SEED = Number(process.env['SEED'] ?? 1);
 const OPERATIONS = 40;
 const PATHS = Array.from({ length: 16 }, (_, i) => `path-_${i}`);
-/** Whatever visible ASCII a device may call itself, and what would end or change a JSON string among it. */
+/** A device may have any visible ASCII as its id, including what would end or change a JSON string. */
 const DEVICES = [
   'laptop',
   '"',
@@ -48,8 +48,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-// They are two pairs of SQL statements: one gives rooms and searches rows, the other gives clients JSON.
-describe('pull and snapshot say the same as rows and as text, to the letter', () => {
+// There are two pairs of SQL statements: one returns rows to rooms and searches, the other JSON to clients.
+describe('the equality of pull and snapshot as rows and as JSON text', () => {
   it(`holds from every cursor and every file of a random log of ${OPERATIONS} operations`, async () => {
     const workspace = await alice.workspace();
     await live(workspace.id, new Random(SEED));
@@ -95,14 +95,14 @@ describe('pull and snapshot say the same as rows and as text, to the letter', ()
     await query('DELETE FROM changes WHERE workspace_id = $1 AND cursor < $2', [id, floor]);
     await live(id, random);
     const refused = await comparePulls(workspace, (await workspace.status()).cursor);
-    // Below the floor; within the gap, but for its edges; above the head.
+    // Below the floor, and within the gap without its edges.
     const expected = [...span(0, floor - 1), ...span(before + 1, before + 9)];
     expect(refused.slice(0, expected.length)).toEqual(expected);
     await compareSnapshots(workspace);
   });
 });
 
-/** Uploads, deletions and restores, as several devices would make them; a restore need not say which it is. */
+/** Uploads, deletions and restores, as several devices would make them; some restores name no device. */
 async function live(workspaceId: string, random: Random): Promise<void> {
   const files = service.app.get(Files);
   const versions = service.app.get(Versions);
@@ -129,7 +129,7 @@ async function live(workspaceId: string, random: Random): Promise<void> {
   }
 }
 
-/** From before the first cursor to beyond the head; says which cursors both refuse. */
+/** From before the first cursor to beyond the head. @returns the cursors that both refuse */
 async function comparePulls(workspace: TestWorkspace, head: number): Promise<number[]> {
   const refused: number[] = [];
   for (let cursor = 0; cursor <= head + 2; cursor++) {
@@ -144,7 +144,7 @@ async function comparePulls(workspace: TestWorkspace, head: number): Promise<num
   return refused;
 }
 
-/** From before the first file to beyond the last, and from an id that is no file's. */
+/** From before the first file to beyond the last, and from an id that no file has. */
 async function compareSnapshots(workspace: TestWorkspace): Promise<void> {
   const { files } = await sync.snapshot(workspace.id, undefined, 1000);
   const cursors = [undefined, randomUUID(), ...files.map(({ id }) => id), `f${randomUUID().slice(1)}`];
@@ -194,7 +194,7 @@ function fileWire(file: ListedFile): object {
   return { id, encryptedPath, contentHash, encryptedSize, version, createdAt, updatedAt };
 }
 
-/** From one to the other, both included. */
+/** Both included. */
 const span = (first: number, last: number): number[] =>
   Array.from({ length: Math.max(last - first + 1, 0) }, (_, i) => first + i);
 

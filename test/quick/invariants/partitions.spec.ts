@@ -10,13 +10,13 @@ import { createDatabase, startService, type TestDatabase, type TestService } fro
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 
-/** Referenced ones first. */
+/** Referenced tables first. */
 const PARTITIONED = ['files', 'blobs', 'versions', 'changes'];
 const PARTITIONS = 4;
 
 const SETTINGS = { AUTH_SECRET: 'the same for whatever restores it' };
 
-/** Makes the empty tables hash partitions of the workspace, as an operator would, with all their keys and indexes. */
+/** Partitions the empty tables by a hash of the workspace, like an operator, with all keys and indexes. */
 async function partition({ query }: TestDatabase): Promise<void> {
   const keys = await query<{ table: string; name: string; definition: string }>(
     `SELECT conrelid::regclass::text AS "table", conname AS name, pg_get_constraintdef(oid) AS definition
@@ -41,7 +41,7 @@ async function partition({ query }: TestDatabase): Promise<void> {
     await query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
 }
 
-/** Constraints keep their names, by which migrations change them. */
+/** Constraints keep their names, because migrations refer to them by name. */
 async function moveIndexes(query: TestDatabase['query'], table: string): Promise<void> {
   const whole = `${table}_whole`;
   const unique = await query<{ name: string; definition: string }>(
@@ -83,7 +83,7 @@ const countsOf = async ({ query }: TestDatabase): Promise<unknown> => {
   return (await query(`SELECT ${counts.join(', ')}`))[0];
 };
 
-/** Histories at the same places of different partitions, of two versions an hour and of one a week in turns. */
+/** Histories in different partitions, alternately of two versions an hour and of one a week. */
 async function histories(): Promise<void> {
   const start = service.clock.now().getTime() - 3 * DAY;
   const owner = await writeUser(database.query);
@@ -97,7 +97,7 @@ async function histories(): Promise<void> {
 }
 
 describe('a database whose tables have hash partitions', () => {
-  it('is used, thinned and purged like any other', async () => {
+  it('is read, written, thinned and purged like any other', async () => {
     const alice = await service.user('alice');
     const notes = await alice.workspace();
     for (const text of ['one', 'two']) await notes.put('note', text);
@@ -121,7 +121,7 @@ describe('a database whose tables have hash partitions', () => {
     expect((await versionsOf()).filter((count) => count === 48)).toHaveLength(8);
   });
 
-  it('is backed up with every row once, and restored into one with partitions or without', async () => {
+  it('is backed up with each row once, and restored into a database with or without partitions', async () => {
     await histories();
     const source = { ...SETTINGS, DATABASE_URL: database.url, DATA_DIR: service.dataDir };
     const directory = join(home, 'backup');

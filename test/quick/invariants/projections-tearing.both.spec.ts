@@ -17,8 +17,8 @@ const READS = rounds(40, 400);
 const READS_TO_NOTICE = 4_000;
 
 /**
- * Every write makes a path that was never there. So at each head as many paths are alive as the head says, and each
- * change of a window touches a path of its own: whoever reads head and rows at two moments counts differently.
+ * Every write creates a new path. So the number of live paths equals the head cursor, and each change of a
+ * window is of another path: a projection that reads head and rows at two moments has another count.
  */
 describe('while writers run', () => {
   let first: TestService;
@@ -39,7 +39,7 @@ describe('while writers run', () => {
     expect(torn).toEqual([]);
   });
 
-  it('manifests tear in READ COMMITTED: this test would notice', async () => {
+  it('manifests are torn in READ COMMITTED, so the test above can fail', async () => {
     const planted = [first, second].map(({ app }) => {
       const database = app.get(Database);
       return jest.spyOn(database, 'snapshot').mockImplementation((work) => database.transaction(work));
@@ -52,7 +52,7 @@ describe('while writers run', () => {
     }
   });
 
-  /** Reads until there were so many reads, or one of them was torn; with checkpoints coming and going. */
+  /** Reads until there were `enough` reads or one of them was torn, while checkpoints are made. */
   async function readUnderWriters(name: string, enough: number): Promise<{ reads: number; torn: string[] }> {
     const alice = await first.user(`alice-${name}`);
     const here = await alice.workspace();
@@ -84,7 +84,7 @@ describe('while writers run', () => {
   }
 });
 
-/** Asks again while a busy machine refuses the request. */
+/** Repeats a request while a busy machine refuses it. */
 async function served(status: number, ask: () => supertest.Test): Promise<supertest.Response> {
   for (;;) {
     const answer = await ask();
@@ -94,7 +94,7 @@ async function served(status: number, ask: () => supertest.Test): Promise<supert
   }
 }
 
-/** What is wrong with the manifest of a checkpoint at cursor 0: it deletes every path that was ever made. */
+/** The problem of a torn manifest. The checkpoint is at cursor 0, so the manifest must delete every path. */
 async function tornManifest({ user, path }: TestWorkspace, id: string): Promise<string | undefined> {
   const { body } = await served(200, () => user.get(`${path}/checkpoints/${id}/restore-manifest`));
   const { expectedHeadCursor, entries } = body as Manifest;
@@ -103,7 +103,7 @@ async function tornManifest({ user, path }: TestWorkspace, id: string): Promise<
   return `the manifest at head ${expectedHeadCursor} has ${entries.length} entries, ${doomed.length} to delete`;
 }
 
-/** What is wrong with the summary of a new checkpoint, from the one before it and from the beginning. */
+/** The problem of a torn summary of a new checkpoint, from the one before it and from the beginning. */
 async function tornSummary(workspace: TestWorkspace): Promise<string | undefined> {
   const { user, path } = workspace;
   const { body: made } = await served(201, () =>

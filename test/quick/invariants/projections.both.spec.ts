@@ -83,7 +83,7 @@ async function live(workspaceId: string, random: Random): Promise<void> {
   }
 }
 
-/** Every checkpoint against the log as pull gives it; of the newest one every `fromCursor`, of the others some. */
+/** Compares checkpoints with the log that pull returns: the newest from every cursor, others from some. */
 async function compare(workspace: TestWorkspace, random: Random): Promise<void> {
   const log = (await workspace.log()).map((change, i): LoggedChange => ({ ...change, cursor: i + 1 }));
   const ids: VersionIds = new Map();
@@ -110,7 +110,7 @@ async function compare(workspace: TestWorkspace, random: Random): Promise<void> 
   }
 }
 
-/** `toEqual` explains a difference well, but takes longer than making both sides, a hundred thousand times. */
+/** `toEqual` explains a difference well, but is too slow for a hundred thousand comparisons. */
 function expectSame(actual: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(actual, wanted)) expect(actual).toEqual(wanted);
 }

@@ -26,7 +26,7 @@ async function largeWorkspace(): Promise<string> {
 }
 
 describe('the purge of a large workspace', () => {
-  it('begins each batch where the last one has ended, and looks from the beginning once more', async () => {
+  it('begins each batch where the last one ended, and finally starts over once', async () => {
     const id = await largeWorkspace();
     const database = service.app.get(Database);
     const run = database.run.bind(database);
@@ -43,14 +43,13 @@ describe('the purge of a large workspace', () => {
       expect(await service.database.query(`SELECT FROM ${table} LIMIT 1`)).toEqual([]);
     for (const name of [...STEPS, INLINE]) {
       const all = places.get(name)!;
-      // Above the last row there is nothing; in the end there is nothing at all.
       const ascending = all.slice(0, -1);
       expect(ascending.length).toBeGreaterThan(2);
       expect(all).toEqual([...[...new Set(ascending)].sort(byKey), all[0]]);
     }
   });
 
-  it('finds what was written below its place, after its step was done', async () => {
+  it('removes rows that are written behind its position while it runs', async () => {
     const id = await largeWorkspace();
     const { query } = service.database;
     const database = service.app.get(Database);
@@ -77,7 +76,7 @@ describe('the purge of a large workspace', () => {
   });
 });
 
-it('removes by itself what the coordinator has of a workspace, where no foreign key does so', async () => {
+it('a purge removes the rows of a workspace on the coordinator, where no foreign key does so', async () => {
   const { query } = service.database;
   const owner = await service.user('alice');
   const { id } = await owner.workspace();

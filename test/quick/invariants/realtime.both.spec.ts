@@ -64,7 +64,7 @@ async function join(service: TestService, deviceId: string): Promise<TestSocket>
   return socket;
 }
 
-/** Every write goes on, and the events are lost: nothing but the looking around is left. */
+/** Drops all events while writes succeed, so that only reconciliation finds them. @returns what undoes it */
 function deafen(service: TestService): () => void {
   const carrier = service.app.get(EventCarrier, { strict: false });
   const bus = service.app.get(EventBus, { strict: false });
@@ -84,7 +84,7 @@ function tests(cut: () => Promise<void>): void {
     for (const socket of [near, far]) expect(await socket.frame('changes', 1)).toMatchObject({ cursor: 2 });
   });
 
-  it(`none of ${WRITES} writes is missed or told twice while the link is cut ${CUTS} times`, async () => {
+  it(`none of ${WRITES} writes is missed or repeated while the link is cut ${CUTS} times`, async () => {
     const listeners = [await join(here, 'near'), await join(there, 'far'), await join(there, 'writer-1')];
     let written = 0;
     const cuts: Promise<void>[] = [];
@@ -112,7 +112,7 @@ function tests(cut: () => Promise<void>): void {
     }
   });
 
-  it('devices of both instances see each other come and go', async () => {
+  it('devices of both instances see each other connect and disconnect', async () => {
     const near = await join(here, 'near');
     const far = await join(there, 'far');
     expect(far.of('welcome')).toMatchObject([{ deviceCount: 2 }]);
@@ -150,7 +150,7 @@ describe('two instances on one PostgreSQL', () => {
     await here.database.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${listenersOf}`);
   });
 
-  it('a change that is committed while no event arrives is announced at the next look', async () => {
+  it('a change that is committed while no event arrives is announced at reconciliation', async () => {
     const [near, far] = [await join(here, 'near'), await join(there, 'far')];
     const undeafen = deafen(here);
     try {
@@ -166,7 +166,7 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  describe('an instance that tells what it commits', () => {
+  describe('an instance that announces its own commits', () => {
     let third: TestService;
     let near: TestSocket;
     let reads: jest.SpiedFunction<ChangeLogReader['pull']>;
@@ -185,7 +185,7 @@ describe('two instances on one PostgreSQL', () => {
       await workspace.as(alice.at(third.url)).put(path, path, 'laptop').expect(201);
     }
 
-    /** Begins a look that has read the log, or is about to. @returns what lets it go on */
+    /** Begins a reconciliation that has read the log, or is about to. @returns what lets it go on */
     async function holdLook({ hasRead }: { hasRead: boolean }): Promise<() => void> {
       const gate = new EventEmitter();
       const [begun, goesOn] = [once(gate, 'begun'), once(gate, 'go')];
@@ -223,7 +223,7 @@ describe('two instances on one PostgreSQL', () => {
       expect(reads).not.toHaveBeenCalled();
     });
 
-    it('reads it first when another instance has committed unheard, and no more after that', async () => {
+    it('reads the log once after another instance has committed without an event', async () => {
       await unheard(there, 'a');
       for (const path of ['b', 'c', 'd']) {
         await putThere(path);
@@ -235,7 +235,7 @@ describe('two instances on one PostgreSQL', () => {
     it.each([
       ['has read', { hasRead: true }, 2],
       ['is about to read', { hasRead: false }, 1],
-    ])('tells in its order, once, what both commit while it %s it', async (_, look, readsInAll) => {
+    ])('announces all commits once and in order while it %s the log', async (_, look, readsInAll) => {
       const goOn = await holdLook(look);
       await putThere('a');
       await unheard(there, 'b');
@@ -247,15 +247,18 @@ describe('two instances on one PostgreSQL', () => {
       expect(reads).toHaveBeenCalledTimes(readsInAll);
     });
 
-    itDeep('looks for changes during a long look when there are more than it keeps', async () => {
-      const goOn = await holdLook({ hasRead: true });
-      for (let round = 0; round < 11; round++)
-        await Promise.all(Array.from({ length: 100 }, (_, i) => putThere(`p${round}-${i}`)));
-      goOn();
-      await expectToldLike(await workspace.log());
-    });
+    itDeep(
+      'announces all changes committed during a long read of the log, even more than it keeps',
+      async () => {
+        const goOn = await holdLook({ hasRead: true });
+        for (let round = 0; round < 11; round++)
+          await Promise.all(Array.from({ length: 100 }, (_, i) => putThere(`p${round}-${i}`)));
+        goOn();
+        await expectToldLike(await workspace.log());
+      },
+    );
 
-    it('repeats a look that failed to announce a change', async () => {
+    it('repeats a read of the log that has failed', async () => {
       const bus = third.app.get(EventBus, { strict: false });
       reads.mockRejectedValueOnce(new Error('the database is away'));
       bus.on(CHANGES, (key, _origin, committed) => {
@@ -266,7 +269,7 @@ describe('two instances on one PostgreSQL', () => {
     });
 
     it.each([false, true])(
-      'sends everybody away to pull when an upload shows that the log has gone back (during a look: %s)',
+      'closes all sockets when an upload shows that the log has gone back (while it reads the log: %s)',
       async (isLooking) => {
         for (const path of ['a', 'b', 'c']) await putThere(path);
         await expectToldLike(await workspace.log());
@@ -279,7 +282,7 @@ describe('two instances on one PostgreSQL', () => {
     );
   });
 
-  it('a change of assets without an event wakes all sockets at the next look, once', async () => {
+  it('a change of assets without an event is announced once, by the next reconciliation', async () => {
     const far = await join(there, 'far');
     const silent = await TestSocket.open(there.url, workspace.id, alice.token);
     sockets.push(silent);
@@ -296,7 +299,7 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it('a device that enters while no event arrives is welcomed with everything committed by then', async () => {
+  it('a device that joins while no event arrives is welcomed with the newest cursor', async () => {
     await join(there, 'first');
     const undeafen = deafen(here);
     try {
@@ -308,7 +311,7 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it('a revoked token and a deleted workspace end sockets without an event as well', async () => {
+  it('a revoked token and a deleted workspace end sockets even without an event', async () => {
     const { body } = await alice.post('/api/v1/auth/tokens').send({ name: 'cli' }).expect(201);
     const revoked = await TestSocket.open(there.url, workspace.id, body.token);
     const stays = await join(there, 'stays');
@@ -325,7 +328,7 @@ describe('two instances on one PostgreSQL', () => {
     }
   });
 
-  it('an event of a write that was rolled back or never happened announces nothing', async () => {
+  it('an event of a write that is rolled back announces nothing', async () => {
     const far = await join(there, 'far');
     await workspace.put('a', 'one', 'laptop').expect(201);
     await far.frame('changes');
@@ -359,7 +362,7 @@ describe('two instances on one PostgreSQL', () => {
       `SELECT extract(epoch FROM max(alive_until) - statement_timestamp())::float8 AS lease
        FROM instances JOIN presence ON instance_id = id WHERE device_id = 'lost'`,
     )) as [{ lease: number }];
-    expect(lease).toBeLessThanOrEqual(20); // and others look every 3 s
+    expect(lease).toBeLessThanOrEqual(20); // and other instances check every 3 s
     expect(near.of('device_disconnected')).toEqual([]);
     await here.database.query(
       `UPDATE instances SET alive_until = statement_timestamp()
@@ -370,7 +373,7 @@ describe('two instances on one PostgreSQL', () => {
     expect((await join(there, 'far')).of('welcome')).toMatchObject([{ deviceCount: 2 }]);
   });
 
-  it('an instance keeps its lease without sockets: the next device there counts at once, and is not pushed to', async () => {
+  it('an instance keeps its lease without sockets, so the next device gets no push', async () => {
     const first = await join(there, 'first');
     await here.database.query(
       `UPDATE instances SET alive_until = alive_until - interval '21 seconds'
@@ -385,7 +388,7 @@ describe('two instances on one PostgreSQL', () => {
     expect(await presence.presentAmong(workspace.id, ['phone', 'watch'])).toEqual(new Set(['phone']));
   });
 
-  it('an instance has a lease from its start until it ends, and none after that, whatever was under way', async () => {
+  it('an instance has a lease from its start to its end, even with a renewal in flight', async () => {
     const before = await leases();
     const third = await startService({ beside: here });
     expect((await leases()) - before).toBe(1);
@@ -405,7 +408,7 @@ describe('two instances on one PostgreSQL', () => {
   });
 
   it.each(['set', 'elsewhere'] as const)(
-    'a device that leaves while the database is away is gone for all once it is back, and its room with it (%s)',
+    'a device that leaves while the database is away is gone once it is back, and so is its room (%s)',
     async (step) => {
       const near = await join(here, 'near');
       const ghost = await TestSocket.join(workspace.as(alice.at(there.url)), 'ghost');
@@ -441,7 +444,7 @@ describe('two instances on one PostgreSQL', () => {
     await far.settled();
   });
 
-  it('a log that has gone back sends everybody away to pull, and welcomes them again', async () => {
+  it('a log that has gone back closes all sockets, which are welcomed with the new cursor', async () => {
     for (const path of ['a', 'b', 'c']) await workspace.put(path, path).expect(201);
     const far = await join(there, 'far');
     await goBack();
@@ -475,10 +478,10 @@ describeWithTestServers('two instances on one Redis', () => {
 
   tests(() => redis!.restart());
 
-  itDeep('the released service speaks and listens through it', async () => {
+  itDeep('the service as released sends and receives events through it', async () => {
     const env = { REDIS_URL: redis!.url };
     const listener = await startService({ env, beside: here });
-    stopIntervals(listener); // it does not look by itself
+    stopIntervals(listener); // it does not reconcile by itself
     const { dataDir, database } = here;
     const before = await subscribers();
     const released = await startProcess({ ...env, DATA_DIR: dataDir, DATABASE_URL: database.url });
@@ -496,7 +499,7 @@ describeWithTestServers('two instances on one Redis', () => {
     }
   });
 
-  itDeep('count hits of a limit together, also while Redis is away', async () => {
+  itDeep('both count the hits of a limit together, even while Redis is away', async () => {
     const limits = { REDIS_URL: redis!.url, RATE_LIMIT_PER_MINUTE: '1200' };
     const one = await startService({ env: limits });
     const two = await startService({ env: limits, beside: one });
@@ -527,7 +530,7 @@ describeWithTestServers('two instances on one Redis', () => {
   });
 });
 
-/** Instances that listen to what others send through Redis. */
+/** The number of instances that receive events through Redis. */
 async function subscribers(): Promise<number> {
   const [, count] = (await here.app.get<Redis>(REDIS).pubsub('NUMSUB', 'cloud-sync:events')) as [
     string,
@@ -541,7 +544,7 @@ async function leases(): Promise<number> {
     .length;
 }
 
-/** What happens after the others have given up the instance of the device `far`, and before its next beat. */
+/** Acts after the instance of the device `far` was taken for dead, and before its next heartbeat. */
 async function whileTakenForDead<T>(act: () => Promise<T>): Promise<T> {
   const heartbeat = there.app.get(Heartbeat, { strict: false });
   const presence = there.app.get(Presence, { strict: false });
@@ -559,9 +562,9 @@ async function whileTakenForDead<T>(act: () => Promise<T>): Promise<T> {
 }
 
 interface HeldRenewal {
-  /** Resolves when it is under way, and has not come to the database. */
+  /** Resolves when it has begun and has not reached the database. */
   readonly begun: Promise<void>;
-  /** Lets it come there, after all that the instance has sent meanwhile. */
+  /** Lets it reach the database, after everything that the instance has sent meanwhile. */
   goOn(): Promise<void>;
 }
 
@@ -596,7 +599,7 @@ interface Told {
   readonly encryptedPath: string;
 }
 
-/** Commits an upload of which no other instance hears. */
+/** Commits an upload without an event. */
 async function unheard(service: TestService, path: string): Promise<void> {
   const undeafen = deafen(service);
   try {
@@ -606,7 +609,7 @@ async function unheard(service: TestService, path: string): Promise<void> {
   }
 }
 
-/** The log of a workspace with more is as it was after its first change. */
+/** Puts the log of the workspace back to its first change. */
 async function goBack(): Promise<void> {
   await here.database.query('DELETE FROM changes WHERE workspace_id = $1 AND cursor > 1', [workspace.id]);
   await here.database.query('UPDATE workspaces SET head_cursor = 1 WHERE id = $1', [workspace.id]);

@@ -31,8 +31,8 @@ const token = (id = newId()): AccessToken => ({
   revokedAt: null,
 });
 
-describe('A repository', () => {
-  it('takes turns with statements: many calls at once need no more connections than there are', async () => {
+describe('a repository', () => {
+  it('takes turns with statements, so that many calls at once need few connections', async () => {
     const database = service.app.get(Database);
     await tokens.insert(token());
     const reads = Array.from({ length: 50 }, () => tokens.countBy({ userId }));
@@ -42,7 +42,7 @@ describe('A repository', () => {
     expect(database.waiting).toBe(0);
   });
 
-  it('gives its turn back after an error, which is that of the driver, without parameters', async () => {
+  it('ends its turn after an error, and throws the error of the driver without its parameters', async () => {
     const known = token();
     await tokens.insert(known);
     for (let i = 0; i < 2 * CONNECTIONS; i++) {
@@ -74,7 +74,7 @@ describe('A repository', () => {
       );
   });
 
-  it('whose connection is lost between two steps of a transaction lets the transaction run again', async () => {
+  it('makes a transaction run again when its connection is lost between two steps', async () => {
     const database = service.app.get(Database);
     let attempts = 0;
     const { id } = token();
@@ -93,7 +93,7 @@ describe('A repository', () => {
     expect(await tokens.existsBy({ id })).toBe(true);
   });
 
-  it('reads no secret that nobody has asked for', async () => {
+  it('does not read secret columns by default', async () => {
     await tokens.insert(token());
     for (const found of await tokens.findBy({ userId })) expect(found.tokenHash).toBeUndefined();
   });

@@ -7,8 +7,8 @@ import { startService, type TestService, type TestWorkspace } from '../../kit/in
 import { around, FolderDevice } from '../../kit/folder-device.js';
 import { putBack } from '../../kit/put-back.js';
 
-/** A folder that syncs, when its server was restored from a backup that is as new as the folder's cursor. */
-describe('what was answered, and what the server has lost', () => {
+/** A folder syncs after its server was restored from a backup whose head is the cursor of the folder. */
+describe('changes that were acknowledged and are missing in a restored backup', () => {
   let service: TestService;
   let home: string;
   let workspace: TestWorkspace;
@@ -25,7 +25,7 @@ describe('what was answered, and what the server has lost', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  /** A device as it starts, with what it has saved. @param pulls after how many pulls the power is gone */
+  /** A device that starts with its saved state. @param pulls number of pulls before the power fails */
   function device(name: string, pulls = Infinity): FolderDevice {
     let left = pulls;
     const before = (call: string): void => {
@@ -41,7 +41,7 @@ describe('what was answered, and what the server has lost', () => {
   const write = (name: string, path: string, text: string): Promise<void> =>
     writeFile(join(home, name, path), text);
 
-  /** Laptop and phone have the same files; what the laptop does after that is answered and lost. */
+  /** Syncs laptop and phone, then work of the laptop alone, and puts the server back to before that work. */
   async function lose(work: () => Promise<void>): Promise<void> {
     const [laptop, phone] = [device('laptop'), device('phone')];
     await write('laptop', 'edited.md', 'as in the backup');
@@ -76,7 +76,7 @@ describe('what was answered, and what the server has lost', () => {
     ]);
   });
 
-  it('are not replaced by what another device has written there since: both are kept', async () => {
+  it('are kept beside the file that another device has written to the same path since', async () => {
     await loseUploads();
     const [laptop, phone] = [device('laptop'), device('phone')];
     await write('phone', 'new.md', 'of the phone');
@@ -88,7 +88,7 @@ describe('what was answered, and what the server has lost', () => {
     );
   });
 
-  it('a file whose deletion was lost comes back on the device that deleted it', async () => {
+  it('that are deletions are undone: the file comes back on the device that deleted it', async () => {
     await lose(() => rm(join(home, 'laptop', 'edited.md')));
     const [laptop, phone] = [device('laptop'), device('phone')];
     for (const each of [laptop, phone, laptop]) expect((await each.sync()).stopped).toBeUndefined();

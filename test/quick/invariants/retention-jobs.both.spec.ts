@@ -34,7 +34,7 @@ describe('the nightly jobs', () => {
     ...['wrong-passwords', 'known-networks', 'audit-events', 'invitations'],
   ];
 
-  it('leave a row each for the night: when it began and ended, and its counts', async () => {
+  it('leave a row each: when it began and ended, and its counts', async () => {
     await jobsOf(first).run();
     const rows = await runs();
     const names = rows.map(({ name }) => name);
@@ -47,7 +47,7 @@ describe('the nightly jobs', () => {
     expect((await runsOf('retention'))[0]!.counts).toEqual(zero);
   });
 
-  it('run after a failed one, and the row gives the reason without a secret', async () => {
+  it('continue after a failed one, whose row gives the reason without a secret', async () => {
     const fails = jest.spyOn(first.app.get(Retention), 'runDue');
     fails.mockRejectedValueOnce(
       new Error('no answer from postgres://sync:hunter2@db.example/sync?password=hunter2'),
@@ -61,7 +61,7 @@ describe('the nightly jobs', () => {
     fails.mockRestore();
   });
 
-  it('run when the row of one cannot be begun', async () => {
+  it('continue when the row of one cannot be written', async () => {
     const book = first.app.get(JobRuns);
     const begin = book.begin.bind(book);
     book.begin = (name, now) =>
@@ -73,7 +73,7 @@ describe('the nightly jobs', () => {
     expect((await runsOf('nightly'))[0]).toMatchObject({ counts: { failed: 1 }, error: null });
   });
 
-  it('run once a night, however many instances wake up for them, and again in the next one', async () => {
+  it('run once a night, even when two instances wake up for them, and again the next night', async () => {
     const wakeUp = (): Promise<unknown> =>
       Promise.all([first, second, first, second].map(({ app }) => app.get(NightlySchedule).runIfDue()));
     await wakeUp();
@@ -84,7 +84,7 @@ describe('the nightly jobs', () => {
     expect(await runsOf('retention')).toHaveLength(2);
   });
 
-  it('come one run at a time', async () => {
+  it('never run twice at the same time', async () => {
     let underWay = 0;
     let most = 0;
     for (const service of [first, second]) {
@@ -100,7 +100,7 @@ describe('the nightly jobs', () => {
     expect(await runsOf('nightly')).toHaveLength(4);
   });
 
-  it('make up for a night in which the service was off, if there was one before', async () => {
+  it('run at a start after a missed night, but not when they have never run', async () => {
     const schedule = first.app.get(NightlySchedule);
     await schedule.catchUp();
     expect(await runsOf('nightly')).toHaveLength(0);
@@ -112,7 +112,7 @@ describe('the nightly jobs', () => {
     expect(await runsOf('nightly')).toHaveLength(2);
   });
 
-  it('run again after a clock that was a year ahead has been set right', async () => {
+  it('run again after a clock that was a year ahead is corrected', async () => {
     const ahead = new Date(first.clock.now().getTime() + 365 * DAY);
     await first.database.query(
       `INSERT INTO job_runs (name, started_at, ended_at) VALUES ('nightly', $1, $1)`,
@@ -132,7 +132,7 @@ describe('the nightly jobs', () => {
     await eventually(() => expect(killSwitch.mode).toBe('off'));
   });
 
-  it('keep the last hundred runs of each; a run whose process died is marked', async () => {
+  it('keep the rows of the last hundred runs of each, and mark runs whose process died', async () => {
     await first.database.query(
       `INSERT INTO job_runs (name, started_at) SELECT name, now()
        FROM unnest(ARRAY['of another', 'sessions']) WITH ORDINALITY AS u (name, place), generate_series(1, 150) ORDER BY place`,
@@ -160,8 +160,8 @@ describe('the nightly jobs', () => {
   });
 });
 
-describe('a waiter for the job lock after the stop', () => {
-  it('gives up', async () => {
+describe('a run that waits for the job lock', () => {
+  it('gives up when it is stopped', async () => {
     const lock = first.app.get(JobLock);
     let letGo = (): void => undefined;
     const work = new Promise<void>((resolve) => (letGo = resolve));
@@ -177,20 +177,20 @@ describe('a waiter for the job lock after the stop', () => {
   });
 });
 
-describe('the night removes expired rows and keeps the others:', () => {
-  it('sessions, one-time tokens, counters of the rate limits, instances that have died', async () => {
+describe('the nightly jobs remove expired rows and keep others:', () => {
+  it('sessions, one-time tokens, counters of the rate limits and dead instances', async () => {
     await writeExpired();
     await jobsOf(first).run();
     await expectExpiredGone();
   });
 });
 
-describe('the night also', () => {
+describe('the nightly jobs also', () => {
   const { query } = { query: (sql: string, values: unknown[] = []) => first.database.query(sql, values) };
   const ago = (ms: number): Date => new Date(first.clock.now().getTime() - ms);
   const countsOf = async (name: string): Promise<unknown> => (await runsOf(name))[0]!.counts;
 
-  it('removes events of the audit log after 400 days, and invitations when they end', async () => {
+  it('remove events of the audit log after 400 days, and invitations when they expire', async () => {
     const event = `INSERT INTO audit_events (at, user_id, action, actor) VALUES ($1, $2, 'password.changed', 'user')`;
     const user = '00000000-0000-4000-8000-000000000001';
     const kept = ago(400 * DAY - HOUR);
@@ -203,7 +203,7 @@ describe('the night also', () => {
     expect(await query('SELECT email FROM invitations')).toEqual([{ email: 'open@example.org' }]);
   });
 
-  it('empties the deleted workspaces that others have left', async () => {
+  it('empty deleted workspaces that other instances have left', async () => {
     const owner = await writeUser(first.database.query);
     const { workspaceId } = await writeLog(first.database.query, owner, {
       operations: [{ file: 0, action: 'upsert', at: first.clock.now() }],
@@ -214,23 +214,26 @@ describe('the night also', () => {
     expect(await query('SELECT FROM workspaces WHERE id = $1', [workspaceId])).toEqual([]);
   });
 
-  itDeep('empties all that it can, however many are older and cannot be emptied', async () => {
-    const owner = await writeUser(first.database.query);
-    const write = `WITH w AS (
+  itDeep(
+    'empty every deleted workspace that they can, however many older ones cannot be emptied',
+    async () => {
+      const owner = await writeUser(first.database.query);
+      const write = `WITH w AS (
          INSERT INTO workspaces (id, user_id, name, created_at, updated_at, deleted_at)
          SELECT gen_random_uuid(), $1, 'x', $2, $2, $2 FROM generate_series(1, $3::int) RETURNING id
        )
        INSERT INTO blobs (workspace_id, id, state, location, created_at)
        SELECT id, gen_random_uuid(), 'staged', 'disk', $4 FROM w`;
-    // An upload that is under way keeps its workspace's row; one that has died does not.
-    await query(write, [owner, ago(2 * DAY), 1_010, ago(0)]);
-    await query(write, [owner, ago(DAY), 30, ago(2 * HOUR)]);
-    await jobsOf(second).run();
-    expect(await countsOf('workspaces')).toEqual({ purged: 30, left: 1_010 });
-    await query('TRUNCATE workspaces, blobs, files, versions, changes CASCADE');
-  });
+      // An upload that is under way keeps its workspace's row; one that has died does not.
+      await query(write, [owner, ago(2 * DAY), 1_010, ago(0)]);
+      await query(write, [owner, ago(DAY), 30, ago(2 * HOUR)]);
+      await jobsOf(second).run();
+      expect(await countsOf('workspaces')).toEqual({ purged: 30, left: 1_010 });
+      await query('TRUNCATE workspaces, blobs, files, versions, changes CASCADE');
+    },
+  );
 
-  it('removes idempotency keys after 24 hours and payment events after 90 days, and ends trials', async () => {
+  it('remove idempotency keys after 24 hours and payment events after 90 days, and end trials', async () => {
     const owner = await writeUser(first.database.query);
     const { workspaceId } = await writeLog(first.database.query, owner, { operations: [] });
     const key =
@@ -268,7 +271,7 @@ describe('a run that is cut short', () => {
   let waiting: TestService | undefined;
   afterEach(() => (waiting = undefined));
 
-  it('ends after its batch when its lock is lost, and says so', async () => {
+  it('ends after its batch when its lock is lost, and its row says so', async () => {
     const started = addWaiting(first, 'waits for its lock');
     waiting = first;
     const run = jobsOf(first).run();
@@ -287,7 +290,7 @@ describe('a run that is cut short', () => {
     expect((await runsOf('nightly'))[0]!.error).toBe('stopped before its end');
   });
 
-  it('ends in the same way at a shutdown, and waiters for the lock give up', async () => {
+  it('ends in the same way at a shutdown, and runs that wait for the lock give up', async () => {
     const third = await startService({ beside: first });
     const fourth = await startService({ beside: first });
     const started = addWaiting(third, 'waits for the shutdown');
@@ -307,7 +310,7 @@ describe('a run that is cut short', () => {
   });
 });
 
-describe('a job that is told to stop in the midst of its work', () => {
+describe('a job that is stopped half-way', () => {
   const { query } = { query: (sql: string, values: unknown[] = []) => first.database.query(sql, values) };
 
   /** Stops an instance when it has run a statement once. */
@@ -381,7 +384,7 @@ describe('a job that is told to stop in the midst of its work', () => {
   });
 });
 
-describe('retention and a clock that is wrong', () => {
+describe('retention with a wrong clock', () => {
   const START = new Date('2026-03-11T12:00:00.000Z');
   const at = (days: number): Date => new Date(START.getTime() + days * DAY);
   const left = async (): Promise<number> => (await first.database.query('SELECT FROM versions')).length;
@@ -401,23 +404,23 @@ describe('retention and a clock that is wrong', () => {
     expect((await retention.runDue(at(1))).asOf).toEqual(at(1));
   });
 
-  it('goes on by 48 hours after a jump by a year, and thinned versions are due within those', async () => {
+  it('advances by 48 hours only after a jump by a year, and thins what is due by then', async () => {
     await retention.runDue(START);
     const before = await left();
     const report = await retention.runDue(at(365));
     expect(report.asOf).toEqual(at(2));
-    // Two more days of the four that a day of more than a week ago has too many.
+    // Two more days are older than a week, and lose three of four versions each.
     expect(before - (await left())).toBe(2 * 3);
   });
 
-  it('goes on when the clock has been set right again', async () => {
+  it('follows the clock again once it is corrected', async () => {
     await retention.runDue(START);
     await retention.runDue(at(365));
     expect((await retention.runDue(at(1))).asOf).toEqual(at(1));
     expect((await retention.runDue(at(2))).asOf).toEqual(at(2));
   });
 
-  it('catches up by a day each night after a month off', async () => {
+  it('catches up within 30 nights after a month off', async () => {
     await retention.runDue(START);
     let night = 30;
     while ((await retention.runDue(at(night))).asOf < at(night)) night++;

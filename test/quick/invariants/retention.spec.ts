@@ -25,11 +25,11 @@ beforeEach(async () => {
   await service.database.query(
     'TRUNCATE workspaces, blobs, files, versions, changes, retention_progress CASCADE',
   );
-  // The beginning of a week, so that all that a test writes within an hour or a day is in one of it.
+  // A week begins here, so versions written within an hour or a day share one bucket.
   service.clock.stopAt(new Date('2026-03-09T00:00:00.000Z'));
 });
 
-/** Of somebody whose subscription and token do not end within a test. */
+/** Its owner has a subscription and a token that do not expire within a test. */
 async function workspaceOf(name: string): Promise<TestWorkspace> {
   const user = await service.newcomer(name);
   const { body } = await user.post('/api/v1/auth/tokens').send({ name }).expect(201);
@@ -40,7 +40,7 @@ async function workspaceOf(name: string): Promise<TestWorkspace> {
   return user.at(service.url, body.token).workspace();
 }
 
-/** Uploads contents to a path, so many ms apart. */
+/** Uploads contents to a path, one every `apart` ms. */
 async function write(
   workspace: TestWorkspace,
   path: string,
@@ -60,7 +60,7 @@ const numbers = async (workspace: TestWorkspace, path: string): Promise<number[]
   (await workspace.versions(path)).map(({ version }) => version);
 
 describe('thinned versions', () => {
-  it('are gone from lists, downloads and restores; the log, live files and counters stay', async () => {
+  it('disappear from lists, downloads and restores; the log, live files and counters stay', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two', 'three', 'four']);
     await write(workspace, 'other', ['single']);
@@ -86,7 +86,7 @@ describe('thinned versions', () => {
     await scrub(service.database, service.dataDir);
   });
 
-  it('are reported for each workspace, and predicted without a change', async () => {
+  it('are reported for each workspace, and predicted by a dry run, which changes nothing', async () => {
     const [one, two] = [await workspaceOf('alice'), await workspaceOf('bob')];
     await workspaceOf('carol');
     await write(one, 'note', ['a', 'b', 'c']);
@@ -101,7 +101,7 @@ describe('thinned versions', () => {
     expect(counts()).toEqual([2, 1]);
   });
 
-  it('leave the last one of a deleted file, which can be restored at any time', async () => {
+  it('do not include the last version of a deleted file, which can be restored at any time', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two', 'three']);
     await workspace.delete('note').expect(200);
@@ -113,7 +113,7 @@ describe('thinned versions', () => {
     expect(String((await workspace.get('note').expect(200)).body)).toBe('three');
   });
 
-  it('go although thinning fails in another workspace', async () => {
+  it('are removed although thinning fails in another workspace', async () => {
     const [one, two] = [await workspaceOf('alice'), await workspaceOf('bob')];
     for (const workspace of [one, two]) await write(workspace, 'note', ['a', 'b']);
     await service.database.query(
@@ -132,7 +132,7 @@ describe('thinned versions', () => {
 });
 
 describe('pinned versions', () => {
-  it('stay while a checkpoint pins them: its projections are the same, and everything it names exists', async () => {
+  it('stay while a checkpoint pins them, and its projections do not change', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     await write(workspace, 'gone', ['was here']);
@@ -170,7 +170,7 @@ describe('pinned versions', () => {
 
   it('stay when the checkpoint is made while a run is under way', async () => {
     const { user } = await workspaceOf('alice');
-    const files = 510; // more than a run looks at together
+    const files = 510; // more than a run reads at a time
     const operations = Array.from({ length: 2 * files }, (_, i): LoggedOperation => {
       return { file: i % files, action: 'upsert', at: service.clock.now() };
     });
@@ -194,7 +194,7 @@ describe('pinned versions', () => {
     expect(await numbers(workspace, last!.path)).toEqual([3, 2]);
   });
 
-  it('go with the next run once their last checkpoint is deleted', async () => {
+  it('are removed by the next run once their last checkpoint is deleted', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one']);
     const checkpoints = [await workspace.checkpoint(), await workspace.checkpoint()];
@@ -209,8 +209,8 @@ describe('pinned versions', () => {
   });
 });
 
-describe('the thinning itself', () => {
-  it('takes neither current nor pinned versions, whoever has planned it', async () => {
+describe('the statement that thins', () => {
+  it('takes neither current nor pinned versions, even when it is given their ids', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     await workspace.checkpoint();
@@ -231,7 +231,7 @@ describe('the thinning itself', () => {
 });
 
 describe('a batch of the thinning', () => {
-  /** Time goes by the work: so much for each version of the batch under the lock. */
+  /** Each reading is `costMs` after the one before: the time that a batch holds the lock. */
   class WorkClock extends Clock {
     private elapsedMs = 0;
     costMs = 0;
@@ -246,7 +246,7 @@ describe('a batch of the thinning', () => {
     readonly lockMs: number;
   }
 
-  /** In files of a hundred; some of them make a page of the walk. */
+  /** @param each number of versions in a file; a page of the walk has several files of a hundred */
   async function workspaceOfOld(count: number, each = 100): Promise<string> {
     const operations = Array.from({ length: count }, (_, i): LoggedOperation => {
       return { file: Math.floor(i / each), action: 'upsert', at: service.clock.now() };
@@ -255,7 +255,7 @@ describe('a batch of the thinning', () => {
     return (await writeLog(service.database.query, owner, { operations })).workspaceId;
   }
 
-  /** Thins 9,000 versions on a machine that takes so long for each. */
+  /** Thins 9,000 versions on a machine that takes `msPerVersion` for each. */
   async function batchesAt(msPerVersion: (done: number) => number): Promise<Measured[]> {
     const workspaceId = await workspaceOfOld(9_000);
     const clock = new WorkClock();
@@ -274,7 +274,7 @@ describe('a batch of the thinning', () => {
     return batches;
   }
 
-  /** Of all tables and indexes, in all. */
+  /** Blocks of all tables and indexes that were read so far. */
   async function blocksRead(): Promise<number> {
     await service.app.get(Database).transaction((tx) => tx.run(FLUSH, []));
     const [read] = await service.database.query<{ blocks: number }>(
@@ -286,16 +286,16 @@ describe('a batch of the thinning', () => {
 
   const sizesOf = (batches: Measured[]): number[] => batches.map(({ versions }) => versions);
 
-  it('is as large as 25 ms allow, also when the machine becomes four times slower in the midst', async () => {
+  it('is as large as 25 ms allow, even when the machine becomes four times slower half-way', async () => {
     const batches = await batchesAt((done) => (done < 5_500 ? 0.1 : 0.4));
     expect(Math.max(...sizesOf(batches))).toBe(250);
     expect(Math.max(...batches.map(({ lockMs }) => lockMs))).toBeLessThan(200);
     const late = batches.filter(({ lockMs }) => lockMs > 25);
-    expect(late.length).toBeLessThanOrEqual(1); // the one in which it happens
+    expect(late.length).toBeLessThanOrEqual(1); // the one during which the machine becomes slower
     expect(Math.max(...sizesOf(batches).slice(-10))).toBeGreaterThan(50);
   });
 
-  it('grows by half at most from any measured one, however fast the machine is', async () => {
+  it('grows by at most half over the largest one so far, however fast the machine is', async () => {
     const sizes = sizesOf(await batchesAt(() => 0.000_1));
     expect(sizes.slice(0, 5)).toEqual([50, 75, 112, 168, 252]);
     for (const [index, size] of sizes.entries())
@@ -303,7 +303,7 @@ describe('a batch of the thinning', () => {
     expect(Math.max(...sizes)).toBe(1_000);
   });
 
-  it('starts where the one before has ended, also in a file with more versions than are read at a time', async () => {
+  it('starts where the previous one ended, even within the versions of a large file', async () => {
     const workspaceId = await workspaceOfOld(9_005, 4_500);
     const sizes = [7, 1, 1_000, 333];
     const taken: number[] = [];
@@ -323,7 +323,7 @@ describe('a batch of the thinning', () => {
     expect(ids).toHaveLength(9_002);
   });
 
-  it('is no larger for any number of small ones, and as small as they are slow', async () => {
+  it('does not grow after small ones, and shrinks when they are slow', async () => {
     const workspaceId = await workspaceOfOld(2);
     const clock = new WorkClock();
     const thinning = new LockedThinning(service.app.get(Database), clock, later(100 * DAY));
@@ -340,7 +340,7 @@ describe('a batch of the thinning', () => {
     ['versions of many files', 5, 0, 400],
     ['pinned versions of a file with a long log', 3_000, 2_500, 0],
   ])(
-    'reads what it takes and no more, when the last analysis saw little: %s',
+    'reads a few blocks for each version, although the tables had few rows when analyzed: %s',
     async (_, each, from, going) => {
       const { query } = service.database;
       await workspaceOfOld(2);
@@ -363,11 +363,11 @@ describe('a batch of the thinning', () => {
         return thinVersions(tx, { workspaceId, versionIds: asked!.ids, notBefore: later(DAY) });
       });
       expect(thinned).toMatchObject({ versions: going, blobs: going });
-      expect((await blocksRead()) - before).toBeLessThan(40 * 500); // a few of each table and index for each
+      expect((await blocksRead()) - before).toBeLessThan(40 * 500); // 40 blocks for each
     },
   );
 
-  it('is small after a failed one', async () => {
+  it('is small after one that failed', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     const database = service.app.get(Database);
@@ -381,7 +381,7 @@ describe('a batch of the thinning', () => {
 describe('the bytes of thinned versions', () => {
   const LARGE = Buffer.alloc(100_000, 'l');
 
-  it('go 24 hours after the thinning and not before, from the database and from the store', async () => {
+  it('are removed from the database and the store 24 hours after the thinning and not before', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['small', LARGE, 'last']);
     service.clock.advance(2 * DAY);
@@ -396,7 +396,7 @@ describe('the bytes of thinned versions', () => {
     expect(await footprint(service, workspace.id)).toMatchObject({ versions: 1, blobs: 1, onDisk: [] });
   });
 
-  it('wait by the clock also when the run is as of a past time', async () => {
+  it('are kept for 24 hours by the clock even when the run is as of a past time', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     service.clock.advance(10 * DAY);
@@ -408,7 +408,7 @@ describe('the bytes of thinned versions', () => {
   it.each([
     ['small', 'content'],
     ['large', LARGE],
-  ])('stay as long as any version has them: restored ones share them (%s)', async (_, content) => {
+  ])('stay as long as any version refers to them, as a restored version does (%s)', async (_, content) => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', [content, 'between']);
     const [, source] = await workspace.versions('note');
@@ -425,7 +425,7 @@ describe('the bytes of thinned versions', () => {
     expect((await footprint(service, workspace.id)).blobs).toBe(1);
   });
 
-  it('become live again when they are referred to meanwhile', async () => {
+  it('become live again when a version refers to them before the sweep', async () => {
     const workspace = await workspaceOf('alice');
     await write(workspace, 'note', ['one', 'two']);
     await thin(2 * DAY);
@@ -439,8 +439,8 @@ describe('the bytes of thinned versions', () => {
   });
 });
 
-describe('night after night', () => {
-  it('thins hours, days and weeks as they go by, with the result of one run in the end', async () => {
+describe('retention that runs every night', () => {
+  it('thins by hours, days and weeks, and ends with the result of a single run', async () => {
     const { query } = service.database;
     const start = service.clock.now();
     // For two days, two versions an hour.
@@ -454,7 +454,7 @@ describe('night after night', () => {
       await retention.runDue(new Date(start.getTime() + night * DAY));
       left[night] = (await remainingVersions(query)).size;
     }
-    // The first day by the hour and the second whole; both by the hour; the first by the day; both; both by the week.
+    // Night 2: the second day is whole. 3, 7: both by hours. 8: the first by days. 9, 30: both. Then weeks.
     const nights = [2, 3, 7, 8, 9, 30, 31, 40].map((night) => left[night]);
     expect(nights).toEqual([72, 48, 48, 25, 2, 2, 1, 1]);
     const kept = await remainingVersions(query);

@@ -26,7 +26,7 @@ async function workspace(): Promise<TestWorkspace> {
   return made;
 }
 
-/** By what is planted, with what the doctor then says of the workspace. */
+/** The planted fault, the statement that plants it, and the report of the doctor. */
 const FAULTS: [planted: string, sql: string, problem: RegExp][] = [
   [
     'a version without its file',
@@ -60,8 +60,8 @@ const FAULTS: [planted: string, sql: string, problem: RegExp][] = [
   ],
 ];
 
-describe('The doctor, of rows that no foreign key holds', () => {
-  it('finds nothing in a workspace with versions, a restored version and a deletion', async () => {
+describe('the doctor, on rows without a foreign key,', () => {
+  it('finds nothing in a workspace with several versions and a deleted file', async () => {
     await workspace();
     expect(await findings()).toEqual([]);
   });
@@ -108,8 +108,8 @@ describe('The doctor, of rows that no foreign key holds', () => {
   });
 });
 
-describe('The tables that refer to blobs', () => {
-  it('are listed, but for the heads of files, which repeat a version', async () => {
+describe('the tables that refer to blobs', () => {
+  it('are listed, except for `files`, whose heads repeat a version', async () => {
     const rows = await service.database.query<{ table: string }>(
       `SELECT table_name AS "table" FROM information_schema.columns
        WHERE table_schema = current_schema() AND column_name ~ 'blob_id$' ORDER BY 1`,

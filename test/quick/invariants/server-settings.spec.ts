@@ -6,7 +6,7 @@ import { expectDenseLogs, expectReplayLaw } from '../../kit/oracles.js';
 import { startPooler, type TestPooler } from '../../kit/pooler.js';
 import { describeWithTestServers } from '../../kit/test-servers.js';
 
-/** What an operator may have set for other services of the same server. */
+/** Settings that an operator may have made for other applications on the same server. */
 const SETTINGS = {
   default_transaction_isolation: 'serializable',
   synchronous_commit: 'off',
@@ -48,7 +48,7 @@ async function workspaces(name: string): Promise<[TestWorkspace, TestWorkspace]>
   return [workspace, workspace.as(workspace.user.at(second.url))];
 }
 
-describe('on a server with settings of its own', () => {
+describe('on a server with unusual settings', () => {
   it('writes of two instances to one workspace all succeed, one after the other', async () => {
     const both = await workspaces('alice');
     const upload = (i: number): PromiseLike<{ status: number }> =>
@@ -71,7 +71,7 @@ describe('on a server with settings of its own', () => {
     expect(await first.app.get(Database).run(howLongTogether, [])).toEqual([{ limit: '0' }]);
   });
 
-  it('times are answered as everywhere, and are current', async () => {
+  it('times in answers have the usual format and are current', async () => {
     const [workspace] = await workspaces('bob');
     await workspace.put('note', 'text');
     const [change] = await workspace.log();
@@ -83,7 +83,7 @@ describe('on a server with settings of its own', () => {
   });
 });
 
-describe('the planner settings of a projection and of the night', () => {
+describe('the planner settings of projections and nightly jobs', () => {
   const POOL_SIZE = 2;
   let service: TestService;
   beforeAll(async () => {
@@ -91,7 +91,7 @@ describe('the planner settings of a projection and of the night', () => {
   });
   afterAll(() => service.close());
 
-  /** What was set for each connection of the pool since it was opened. */
+  /** The session settings of each connection of the pool. */
   async function settings(): Promise<object[][]> {
     const { pool } = service.app.get(Database);
     const clients = await Promise.all(Array.from({ length: POOL_SIZE }, () => pool.connect()));
@@ -103,7 +103,7 @@ describe('the planner settings of a projection and of the night', () => {
     }
   }
 
-  it('stay in their own transactions', async () => {
+  it('end with their transactions', async () => {
     const workspace = await (await service.user('dave')).workspace();
     await workspace.put('note', 'text');
     await workspace.put('note', 'another text');
@@ -133,7 +133,7 @@ describeWithTestServers('behind a pooler in session mode', () => {
     await pooler.stop();
   });
 
-  it('writes, reads, tells other instances and runs jobs', async () => {
+  it('the service writes, reads, notifies other instances and runs jobs', async () => {
     const [workspace] = await workspaces('carol');
     const socket = await TestSocket.join(workspace, 'listener');
     const here = workspace.as(workspace.user.at(pooled.url));
@@ -145,7 +145,7 @@ describeWithTestServers('behind a pooler in session mode', () => {
     expect(await home.database.query(`SELECT error FROM job_runs`)).toContainEqual({ error: null });
   });
 
-  it('keeps the limits of statements', async () => {
+  it('statements keep their time limit', async () => {
     const [row] = await pooled.app.get(Database).run<{ limit: string }>(howLong, []);
     expect(row).toEqual({ limit: '10s' });
   });

@@ -60,7 +60,7 @@ const CREATED = { outcome: 'created', version: 1, cursor: 1 };
     await database.query(`UPDATE subscriptions SET status = 'trial' WHERE user_id = $1`, [lapsed.user.id]);
   });
 
-  it('fail alone when the database refuses one of them', async () => {
+  it('are stored when the database refuses one of them, which fails alone', async () => {
     const { database } = service;
     await database.query(`ALTER TABLE files ADD CONSTRAINT refused CHECK (encrypted_path <> 'poison')`);
     const queue = service.app.get(GroupCommitQueue);
@@ -78,7 +78,7 @@ const CREATED = { outcome: 'created', version: 1, cursor: 1 };
     ]);
   });
 
-  it('go on where a shard has moved, each once', async () => {
+  it('are each stored once, on the new node, when their shard has moved', async () => {
     const [{ id }] = all as [TestWorkspace];
     const [shard] = await service.database.query<{ id: string; port: number; other: number }>(
       `SELECT p.shardid::text AS id, n.nodeport AS port,

@@ -26,7 +26,7 @@ async function* body(): AsyncGenerator<Buffer> {
   yield Buffer.from('content');
 }
 
-/** A workspace that is deleted, but for its row. */
+/** A workspace that is marked as deleted and still has its row. */
 async function deleted(name: string): Promise<TestWorkspace> {
   const workspace = await (await service.user(name)).workspace();
   await service.database.query('UPDATE workspaces SET deleted_at = now() WHERE id = $1', [workspace.id]);
@@ -36,11 +36,11 @@ async function deleted(name: string): Promise<TestWorkspace> {
 const blobsOf = ({ id }: TestWorkspace): Promise<unknown[]> =>
   service.database.query('SELECT state FROM blobs WHERE workspace_id = $1', [id]);
 
-describe('The purge of a workspace', () => {
+describe('the purge of a workspace', () => {
   it('keeps the row of the workspace while a blob is being staged for it', async () => {
     const workspace = await deleted('staged-first');
     await holder.query('BEGIN');
-    // As an upload does that was admitted before the deletion; it has not committed yet.
+    // Stands for an upload that was admitted before the deletion and has not committed yet.
     await holder.query(
       `INSERT INTO blobs (workspace_id, id, state, location, created_at)
        SELECT w.id, gen_random_uuid(), 'staged', 'disk', now() FROM workspaces w WHERE w.id = $1 FOR KEY SHARE`,

@@ -22,14 +22,14 @@ const lock = statement('test.lock', 'SELECT pg_advisory_xact_lock(1)');
 const held = statement('test.held', `SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock(1)`);
 const PATIENCE_MS = 50;
 
-/** Stands for a statement at work until somebody ends it. */
+/** Stands for a statement that runs until `end` is called. */
 function endless(): { readonly work: () => Promise<void>; readonly end: () => void } {
   let end = (): void => undefined;
   const work = new Promise<void>((resolve) => (end = resolve));
   return { work: () => work, end };
 }
 
-describe('single statements beside the service’s own PostgreSQL', () => {
+describe('single statements on the service’s own PostgreSQL', () => {
   let empty: TestDatabase;
   let source: ServiceDataSource;
 
@@ -41,7 +41,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
   afterEach(() => source.destroy());
   afterAll(() => empty.drop());
 
-  it('take turns: only so many open connections, and each has its own answer', async () => {
+  it('take turns: no more connections are opened than allowed, and each gets its own answer', async () => {
     const database = new Database(source, new StatementLimiter({ atOnce: 2, patienceMs: 60_000 }));
     const reads = Array.from({ length: 40 }, (_, n) => database.run<{ n: number }>(quick, [n]));
     expect(database.waiting).toBeGreaterThanOrEqual(38);
@@ -70,7 +70,7 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     await slow;
   });
 
-  it('keep their turns through a pause of the process, after which all of them have waited for long', async () => {
+  it('keep their turns when a pause of the process has made all of them wait too long', async () => {
     const patienceMs = 1_000;
     const limiter = new StatementLimiter({ atOnce: 1, patienceMs });
     const first = endless();
@@ -78,14 +78,14 @@ describe('single statements beside the service’s own PostgreSQL', () => {
     let haveGone = 0;
     const rest = Array.from({ length: 5 }, () => limiter.run(() => Promise.resolve(haveGone++)));
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * patienceMs);
-    await pause(1); // timers that are due have come
+    await pause(1); // lets due timers fire
     expect(haveGone).toBe(0);
     first.end();
     await Promise.all([held, ...rest]);
     expect(haveGone).toBe(5);
   });
 
-  it('are one more than processors in the service, when it alone runs its own server', async () => {
+  it('run one more at a time than there are processors, when the service runs its own server', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'sync-turns-'));
     const configuration = loadConfiguration({ NODE_ENV: 'test', DATA_DIR: dataDir, LOG_LEVEL: 'error' });
     const app = await createApp(configuration, { log: new Log(createLogger('error')) });
@@ -98,10 +98,10 @@ describe('single statements beside the service’s own PostgreSQL', () => {
         await asks;
         const expected = asked - availableParallelism() - 1;
         expect(inLine).toBeGreaterThanOrEqual(expected);
-        expect(inLine).toBeLessThan(expected + availableParallelism()); // the service's own may be at work too
+        expect(inLine).toBeLessThan(expected + availableParallelism()); // some may be running
       };
       await takeTurns(() => database.run(quick, [1]));
-      // Each socket that comes is let in by this, and after a restart they all come.
+      // The admission of a socket runs this, and after a restart all sockets come back at once.
       const workspaces = app.get(Workspaces);
       const owner = { userId: randomUUID(), workspaceId: null };
       await takeTurns(() =>

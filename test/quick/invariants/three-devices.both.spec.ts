@@ -29,7 +29,7 @@ describe('three devices', () => {
   afterAll(() => service.close());
 
   it.each(Array.from({ length: RUNS }, (_, i) => FIRST_SEED + i))(
-    'end alike after random edits, renames, deletions, crashes and syncs, and no edit is lost (seed %i)',
+    'have equal files after random edits, renames, deletions, crashes and syncs; no edit is lost (seed %i)',
     async (seed) => {
       const home = await mkdtemp(join(tmpdir(), 'sync-devices-'));
       const run = await Run.begin(service.url, home, new Random(seed), await workspace());
@@ -62,7 +62,7 @@ describe('three devices', () => {
 });
 
 class Run {
-  /** Every line that was ever written, and those that went with a file that somebody deleted. */
+  /** Every line that was ever written, and the lines of deleted files. */
   private readonly written = new Set<string>();
   private readonly deleted = new Set<string>();
   private readonly devices: ReadonlyMap<Name, FolderDevice>;
@@ -80,7 +80,7 @@ class Run {
   static async begin(url: string, home: string, random: Random, workspace: TestWorkspace): Promise<Run> {
     const session = Session.withAccessToken(url, workspace.user.token);
     const keys = await deriveVaultKeys(newMasterKey());
-    /** Requests get lost before they are sent, and answers after the service has acted on them. */
+    /** Requests may be lost before they are sent, and answers after the service has acted on them. */
     const device = (name: Name, maybeFail: () => void): FolderDevice =>
       new FolderDevice(name, home, {
         ...{ session, workspaceId: workspace.id, keys },
@@ -102,7 +102,7 @@ class Run {
     else await this.syncWithFaults(name);
   }
 
-  /** Without faults, until nothing can be left to do. */
+  /** Syncs without faults, in as many rounds as the devices can need. */
   async settle(): Promise<void> {
     for (let round = 0; round < 3; round++) {
       for (const name of NAMES) expect((await this.device(name).sync()).leftOver).toEqual([]);
@@ -152,7 +152,7 @@ class Run {
     this.faultRate = 0;
   }
 
-  /** Faults may end a sync early; it may lose nothing. */
+  /** A fault may end a sync early, but must not lose anything. */
   private async sync(name: Name): Promise<void> {
     try {
       await this.device(name).sync();

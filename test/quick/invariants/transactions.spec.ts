@@ -28,7 +28,7 @@ describe('a transaction', () => {
     return row!.count;
   };
 
-  it('is committed when it resolves, and gives numbers as numbers', async () => {
+  it('is committed when it resolves, and returns counts as numbers', async () => {
     expect(await database.transaction(async (tx) => (await tx.run(insert, ['a'])).length)).toBe(0);
     expect(await notes()).toBe(1);
   });
@@ -81,14 +81,14 @@ describe('a transaction', () => {
     await service.database.query('DROP TRIGGER die_at_commit ON notes');
   });
 
-  it('gives its connection back whatever happens', async () => {
+  it('returns its connection to the pool when it fails', async () => {
     for (let i = 0; i < 30; i++) {
       await database.transaction((tx) => tx.run(broken, [0])).catch(() => undefined);
     }
     expect(await notes()).toBe(0);
   });
 
-  it('a snapshot sees one state and cannot write', async () => {
+  it('that is a snapshot sees one state and cannot write', async () => {
     await database.snapshot(async (tx) => {
       const before = await tx.run(count, []);
       await database.run(insert, ['meanwhile']);

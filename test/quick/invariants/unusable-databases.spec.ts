@@ -22,7 +22,7 @@ import {
 import { startPooler } from '../../kit/pooler.js';
 import { describeWithTestServers } from '../../kit/test-servers.js';
 
-/** What operators give as DATABASE_URL and what does not do. */
+/** Values of DATABASE_URL that operators try and that cannot work. */
 describe('a database that the service cannot use', () => {
   let home: TestDatabase;
   const role = `r_${randomBytes(6).toString('hex')}`;
@@ -74,7 +74,7 @@ describe('a database that the service cannot use', () => {
     );
   });
 
-  it('is refused when its user may not make tables', async () => {
+  it('is refused when its user may not create tables', async () => {
     expect(await refusal(await created('', stranger))).toBe(
       'The user of DATABASE_URL lacks privileges that the service needs (permission denied for schema public); ' +
         'make it the owner of the database, or of a schema in its search_path.',
@@ -93,7 +93,7 @@ describe('a database that the service cannot use', () => {
     }
   });
 
-  it('is refused when it takes no writes', async () => {
+  it('is refused when it is read-only', async () => {
     const url = await created('');
     await home.query(`ALTER DATABASE ${databases.at(-1)} SET default_transaction_read_only = on`);
     expect(await refusal(url)).toBe(
@@ -109,7 +109,7 @@ describe('a database that the service cannot use', () => {
   it('is refused when it asks for a password and none is given', async () => {
     const link = await DatabaseLink.to({ url: await created('', { ...stranger, password: '' }) });
     expect(await refusal(link.url)).toBe('PostgreSQL refused the user or password; check DATABASE_URL.');
-    // The driver leaves its connection to the end of the process, and the server waits for it with dropping databases.
+    // The driver closes its connection only when the process ends, and DROP DATABASE would wait for that.
     await link.cut();
   });
 
@@ -130,7 +130,7 @@ describe('a database that the service cannot use', () => {
       const pooler = await startPooler(home, mode, settings);
       const others = Array.from({ length: 2 }, () => new pg.Client(pooler.url));
       try {
-        // So that the pooler has more than one connection to choose from.
+        // The pooler then has more than one connection to choose from.
         for (const other of others) await other.connect();
         await Promise.all(others.map((other) => other.query('SELECT pg_sleep(0.05)')));
         expect(await refusal(pooler.url)).toMatch(
@@ -143,7 +143,7 @@ describe('a database that the service cannot use', () => {
     });
   });
 
-  describe('without the TLS that is asked for', () => {
+  describe('without the TLS that DATABASE_URL requires', () => {
     let certificates: Certificates;
     beforeAll(() => (certificates = createCertificates('localhost')));
 
@@ -190,7 +190,7 @@ describe('a database that the service cannot use', () => {
     beforeAll(async () => (service = await startService()));
     afterAll(() => service.close());
 
-    it('makes the service not ready until it takes writes, as after a failover to a standby', async () => {
+    it('makes the service not ready while it is read-only, as after a failover to a standby', async () => {
       const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
       await ready().expect(200);
       const set = (value: string): Promise<unknown> =>

@@ -32,13 +32,13 @@ const BREAKS: [string, DatabaseFault, number][] = [
   ['after it is done', { kind: 'cut after sending' }, 1],
 ];
 
-/** The whole service over real databases in the places of an engine that distributes tables. */
+/** The whole service; plain PostgreSQL databases stand in for an engine that distributes tables. */
 (isEngineThere ? describe.skip : describe)('uploads to workspaces on nodes', () => {
   let engine: StandInEngine;
   let service: TestService;
   let writer: UploadWriter;
   let queue: GroupCommitQueue;
-  /** By the number of the shard; each has an owner of its own. */
+  /** By the number of the shard; each workspace has an owner of its own. */
   const workspaces: [TestWorkspace[], TestWorkspace[]] = [[], []];
 
   beforeAll(async () => {
@@ -82,7 +82,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     placed[shard] = to;
   }
 
-  /** Each shard is on this node, and the service knows that. */
+  /** Moves shard 0 to the first node and shard 1 to the second, and lets the service learn of it. */
   async function place(first: number, second: number): Promise<void> {
     await move(0, first);
     await move(1, second);
@@ -91,7 +91,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     for (const node of engine.nodes) node.seen = [];
   }
 
-  /** Is committed alone, because nothing else is under way. */
+  /** An upload that is committed alone, because nothing else is under way. */
   const opened = (shard: 0 | 1): Promise<unknown> => queue.put(putTo(at(shard, OF_EACH_SHARD - 1), uuidv7()));
 
   /** Uploads to one shard that share a commit, because they arrive while one is under way. */
@@ -105,7 +105,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
   const fulfilled = (puts: readonly unknown[]): object[] =>
     puts.map(() => ({ status: 'fulfilled', value: CREATED }));
 
-  /** How often uploads were written, where their workspaces are now. */
+  /** How often each upload was written, on the node where its workspace is now. */
   async function timesOf(puts: readonly Put[]): Promise<number[]> {
     const times: number[] = [];
     for (const { workspaceId, contentHash } of puts) {
@@ -133,7 +133,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf(puts)).toEqual(puts.map(() => 1));
   });
 
-  it('are each done once when their shard has moved', async () => {
+  it('are each stored once when their shard has moved', async () => {
     await place(1, 2);
     await move(0, 2);
     const puts = some().map((one) => putTo(one, 'moved'));
@@ -142,7 +142,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf(puts)).toEqual(puts.map(() => 1));
   });
 
-  it('leave out a workspace that is locked, which is done by itself when it can be', async () => {
+  it('do not wait for a locked workspace, whose upload is stored once the lock is released', async () => {
     await place(1, 2);
     const [opened, locked, ...others] = some().map((one) => putTo(one, 'locked')) as [Put, Put, ...Put[]];
     const { database } = engine.node(1);
@@ -160,7 +160,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf([opened, locked, ...others])).toEqual([1, 1, 1, 1]);
   });
 
-  it('leave out what is closed to the caller, who is refused alone', async () => {
+  it('are refused one by one for a deleted workspace and a suspended user', async () => {
     await place(1, 2);
     const puts = some().map((one) => putTo(one, 'closed'));
     const [deleted, suspended] = [at(0, 0), at(0, 1)];
@@ -187,7 +187,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf(puts)).toEqual([1, 1, 1, 1]);
   });
 
-  it('are all rolled back when one fails, and then each done by itself', async () => {
+  it('are all rolled back when one fails, and then all others are stored', async () => {
     await place(1, 2);
     const { query } = engine.node(1).database;
     const table = engine.table(0, 'files');
@@ -204,7 +204,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     }
   });
 
-  it.each(BREAKS)('are acknowledged by nobody when their commit is lost %s', async (when, fault, times) => {
+  it.each(BREAKS)('are not acknowledged when their commit is lost %s', async (when, fault, times) => {
     await place(1, 2);
     let broken = 0;
     engine.node(1).set((asked) => (asked.startsWith(TOGETHER) && broken++ === 0 ? fault : undefined));
@@ -221,7 +221,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf(puts)).toEqual([1, 1, 1, 1]);
   });
 
-  it('wait for the move of no shard but their own', async () => {
+  it('wait only for a move of their own shard', async () => {
     await place(1, 1);
     const release = await heldOpen(engine.node(1).database, 'SELECT pg_advisory_xact_lock($1)', [
       engine.shardId(1),
@@ -241,7 +241,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf([...held, ...others])).toEqual(Array(8).fill(1));
   });
 
-  it('are held up by no node but their own', async () => {
+  it('wait only for their own node', async () => {
     await place(1, 2);
     engine.node(1).set((asked) => (asked.startsWith('files.put_') ? { kind: 'blackhole' } : undefined));
     const [silent, others] = [0, 1].map((shard) =>
@@ -250,7 +250,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     const opening = opened(0).catch((error: unknown) => error);
     const waiting = Promise.allSettled(silent.map((put) => queue.put(put)));
     expect(await shared(others, 1)).toMatchObject(fulfilled(others));
-    await eventually(() => expect(togetherOn(1)).toBe(1)); // both are on their way
+    await eventually(() => expect(togetherOn(1)).toBe(1)); // both commits are under way
     await engine.node(1).link.cut();
     engine.node(1).set();
     await engine.node(1).link.mend();
@@ -262,8 +262,8 @@ const BREAKS: [string, DatabaseFault, number][] = [
     expect(await timesOf([...silent, ...others])).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
   });
 
-  it('of a batch are each refused when the coordinator does not say where they belong', async () => {
-    const workspaceId = uuidv7(); // of which nothing is known yet
+  it('of a batch each fail as unanswered when the coordinator does not locate them', async () => {
+    const workspaceId = uuidv7(); // not known to the service yet
     engine.coordinator.set((asked) => (asked === 'distribution.shard_of' ? { kind: 'reset' } : undefined));
     const puts = ['a', 'b'].map((path) => ({ ...putTo(at(0, 0), path), workspaceId }));
     const outcomes = await queue.putAll(puts);
@@ -305,7 +305,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
     const tried = (): Promise<unknown[]> =>
       writer.writeUnlocked([putTo(here, uuidv7()), putTo(at(0, 1), uuidv7())]);
 
-    it('leave out an owner of whom it is not known what other workspaces hold', async () => {
+    it('leave out an owner whose usage on other nodes is unknown or a minute old', async () => {
       await hold(100);
       passTime(60_000);
       expect(await tried()).toEqual([undefined, undefined]);
@@ -315,7 +315,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(await tried()).toEqual([undefined, undefined]);
     });
 
-    it('leave out an owner near to it, who is refused by what all workspaces hold', async () => {
+    it('leave out an owner near the quota, who is judged by the usage of all workspaces', async () => {
       await hold(QUOTA - 1);
       passTime(120_000);
       await queue.put(putTo(at(0, 1), 'asked'));
@@ -325,7 +325,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(await queue.put(putTo(here, 'room-again'))).toMatchObject(CREATED);
     });
 
-    it('go on with what other workspaces held when nodes do not answer, and fail with any other error', async () => {
+    it('use the last known usage when other nodes do not answer, and fail with other errors', async () => {
       await hold(QUOTA - 1);
       passTime(240_000);
       await expect(queue.put(putTo(here, 'asked-before'))).rejects.toBeInstanceOf(InsufficientStorage);
@@ -342,7 +342,7 @@ const BREAKS: [string, DatabaseFault, number][] = [
       expect(await queue.put(putTo(here, 'answered'))).toMatchObject(CREATED);
     });
 
-    it('count what the workspaces on other nodes hold', async () => {
+    it('count the usage of workspaces on other nodes', async () => {
       await hold(QUOTA / 2 - 1);
       passTime(300_000);
       for (const one of [here, at(0, 1)]) await queue.put(putTo(one, 'known'));

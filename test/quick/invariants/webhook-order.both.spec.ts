@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const at = (second: number): Date => new Date(NOW.getTime() + second * 1000);
 
-/** A user and their subscription at the provider, made past the service: there are hundreds of them here. */
+/** A user with a subscription at the provider, inserted directly because tests need hundreds. */
 async function buyer(customerId?: string): Promise<ProviderSubscription> {
   const id = randomUUID();
   await one.database.query(
@@ -40,7 +40,7 @@ async function buyer(customerId?: string): Promise<ProviderSubscription> {
   return new ProviderSubscription(id, customerId);
 }
 
-/** What a user's row says, apart from who and when. */
+/** The row of a user's subscription, without the user and the times of its writing. */
 async function outcome({ userId }: ProviderSubscription): Promise<object | undefined> {
   const [row] = await one.database.query(
     `SELECT plan, status, trial_start, trial_end, current_period_end, cancel_at_period_end, past_due_since,
@@ -65,7 +65,7 @@ const life: Life = (subscription, [created = 0, updated = 0, again = 0, failed =
   subscription.deleted(at(deleted), { lookupKey: 'team', periodEnd: at(950) }),
 ];
 
-/** The same without its end. */
+/** The same without the deletion. */
 const lasting: Life = (subscription, seconds) => life(subscription, seconds).slice(0, 4);
 
 function permutations<T>(items: readonly T[]): T[][] {
@@ -87,7 +87,7 @@ function repeated<T>(items: readonly T[], random: Random): T[] {
   return deliveries;
 }
 
-/** Straight to the service, on either instance. */
+/** Calls the service directly, on a random instance. */
 async function receive(event: ProviderEvent, random: Random): Promise<void> {
   await random
     .pick([one, two])
@@ -97,7 +97,7 @@ async function receive(event: ProviderEvent, random: Random): Promise<void> {
 
 const everyOrder = permutations([0, 1, 2, 3, 4]);
 
-/** Where the ids differ from user to user the subscription's own does not count. */
+/** The row without the id of the subscription, which differs between users. */
 const withoutId = (row: object | undefined): object => ({ ...row, provider_subscription_id: undefined });
 
 async function inOrderOfTime(seconds: number[], of = life): Promise<object> {
@@ -218,14 +218,14 @@ describe('a deleted subscription', () => {
     }
   });
 
-  itDeep('does not come back after a final deletion or one without effect', async () => {
+  itDeep('does not come back after 91 or 200 days, even when its deletion had no effect', async () => {
     const random = new Random(SEED + 12);
     for (const age of [0, 91 * DAY_MS, 200 * DAY_MS]) {
       one.clock.stopAt(NOW);
       const [held, other] = [await buyer(), await buyer()];
       const second = new ProviderSubscription(held.userId, held.customerId);
       await receive(held.created(at(1)), random);
-      await receive(second.deleted(at(2)), random); // of another one than that which counts
+      await receive(second.deleted(at(2)), random); // not the subscription that counts
       for (const event of life(other, [1, 2, 3, 4, 5])) await receive(event, random);
       const before = [await outcome(held), await outcome(other)];
       one.clock.advance(age);
@@ -243,7 +243,7 @@ describe('a deleted subscription', () => {
     one.clock.stopAt(NOW);
   });
 
-  it('leaves the way open for another subscription, and for grants', async () => {
+  it('can be followed by another subscription, and by grants', async () => {
     const random = new Random(SEED + 13);
     const first = await buyer();
     for (const event of life(first, [1, 2, 3, 4, 5])) await receive(event, random);
@@ -258,7 +258,7 @@ describe('a deleted subscription', () => {
     expect(await outcome(first)).toMatchObject({ status: 'active', current_period_end: at(1000) });
   });
 
-  it('does not come back after a grant, in whichever order its late events come', async () => {
+  it('does not come back after a grant, in any order of its late events', async () => {
     const random = new Random(SEED + 14);
     const outcomes = [];
     for (const isDeletionFirst of [true, false]) {
@@ -290,7 +290,7 @@ describe('one event, delivered forty times at once on two instances', () => {
 });
 
 describe('events and the user at once', () => {
-  it('neither lock each other out nor lose anything: the trial or the purchase, never half of both', async () => {
+  it('do not deadlock, and end in the whole purchase when a trial is started meanwhile', async () => {
     const random = new Random(SEED + 4);
     for (let round = 0; round < 10; round++) {
       const subscription = await buyer();
@@ -337,7 +337,7 @@ describe('forgetting events after 90 days', () => {
     }
   });
 
-  it('ends a subscription as if nothing had been forgotten', async () => {
+  it('lets a subscription end as if nothing had been forgotten', async () => {
     const random = new Random(SEED + 6);
     const seconds = [1, 2, 3, 4, 5];
     const expected = await inOrderOfTime(seconds);
@@ -353,7 +353,7 @@ describe('forgetting events after 90 days', () => {
     }
   });
 
-  it('leaves open the state before a late event of yesterday', async () => {
+  it('does not fix the state before an event that has just been received late', async () => {
     const random = new Random(SEED + 7);
     const subscription = await buyer();
     await receive(subscription.paymentFailed(at(5)), random);
@@ -368,7 +368,7 @@ describe('forgetting events after 90 days', () => {
     });
   });
 
-  it('decides old events and leaves the rest to be joined by late ones', async () => {
+  it('makes old events final, and still applies late ones among the others', async () => {
     const random = new Random(SEED + 9);
     const subscription = await buyer();
     await receive(subscription.created(at(1)), random);
@@ -380,7 +380,7 @@ describe('forgetting events after 90 days', () => {
     expect(await outcome(subscription)).toMatchObject({ status: 'past_due', past_due_since: at(3) });
   });
 
-  it('keeps younger events, and the last ones of each subscription', async () => {
+  it('keeps newer events, and the last one of each subscription', async () => {
     const random = new Random(SEED + 8);
     const [old, ended] = [await buyer(), await buyer()];
     await receive(old.created(at(1)), random);

@@ -18,10 +18,10 @@ import {
 } from '../../kit/index.js';
 import { StandInEngine } from '../../kit/stand-in-engine.js';
 
-/** For so long a statement waits for a connection. */
+/** How long a statement waits for a connection. */
 const PATIENCE_MS = 5_000;
 
-/** The whole service over real databases in the places of an engine that distributes tables. */
+/** The whole service; plain PostgreSQL databases stand in for an engine that distributes tables. */
 (isEngineThere ? describe.skip : describe)('a service whose workspaces are on nodes', () => {
   let engine: StandInEngine;
   let service: TestService;
@@ -69,7 +69,7 @@ const PATIENCE_MS = 5_000;
     expect(await engine.coordinator.database.query('SELECT FROM files')).toEqual([]);
   });
 
-  it('looks at the accounts of all callers in the line of none of them', async () => {
+  it('checks the accounts of callers outside the queue of any user', async () => {
     const access = service.app.get(WorkspaceAccess, { strict: false });
     const areAdmitted = access.areAdmitted.bind(access);
     const scopes: unknown[] = [];
@@ -82,7 +82,7 @@ const PATIENCE_MS = 5_000;
     expect(scopes).toEqual([undefined]);
   });
 
-  it('does what changes while a shard moves once, at either place', async () => {
+  it('stores each upload once while its shard moves', async () => {
     const before = await versionsOn(1, 0);
     const puts = Array.from({ length: 10 }, (_, n) => workspace(0).put('moving', `version ${n}`));
     const [answers] = await Promise.all([Promise.all(puts), engine.move(0, 2), engine.move(1, 1)]);
@@ -92,7 +92,7 @@ const PATIENCE_MS = 5_000;
     await engine.move(1, 2);
   });
 
-  it('does an upload once whose answer the node has lost', async () => {
+  it('stores an upload once when the answer of the node is lost', async () => {
     const before = await versionsOn(1, 0);
     let cuts = 0;
     engine
@@ -107,7 +107,7 @@ const PATIENCE_MS = 5_000;
     expect(await versionsOn(1, 0)).toBe(before + 1);
   });
 
-  it('answers what needs no node, or another one, while a node holds all that is sent to it', async () => {
+  it('answers requests that need no node or another node while one node does not answer', async () => {
     const others = await Promise.all(['bob', 'carol'].map((name) => service.user(name)));
     const here = [workspace(0), ...(await Promise.all(others.map((one) => workspaceIn(0, one))))];
     const elsewhere = await workspaceIn(1, others[0] as TestUser);
@@ -116,7 +116,7 @@ const PATIENCE_MS = 5_000;
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
     engine.node(1).set(() => ({ kind: 'hold', until }));
-    const timers = holdTimers(PATIENCE_MS, PATIENCE_MS); // of what waits, which a slow machine would make wait too long
+    const timers = holdTimers(PATIENCE_MS, PATIENCE_MS); // would end held requests
     let answered = 0;
     const held = here.flatMap((one) =>
       Array.from({ length: 10 }, async () => {
@@ -142,7 +142,7 @@ const PATIENCE_MS = 5_000;
     expect(new Set(await Promise.all(held))).toEqual(new Set([200]));
   });
 
-  it('sends the pushes that it has claimed on one node when the next one fails', async () => {
+  it('keeps the pushes that it has claimed on one node when the next node fails', async () => {
     const queue = service.app.get(PushQueue, { strict: false });
     const claim = async (): Promise<string[]> =>
       (await queue.claim(10, 10, new Map())).map(({ workspaceId }) => workspaceId);
@@ -172,8 +172,8 @@ const PATIENCE_MS = 5_000;
     expect(await claim()).toEqual([next]);
   });
 
-  it('answers 503 for what needs a node that is away, and goes on with all else, until there is a standby', async () => {
-    const fresh = await workspaceIn(1, user); // of which nothing is known yet
+  it('answers 503 where a node is away, and serves others, until a standby replaces it', async () => {
+    const fresh = await workspaceIn(1, user); // not known to the service yet
     await engine.lose(1);
     const lists = ['/api/v1/workspaces', '/api/v1/usage'];
     for (let n = 0; n < 3; n++)

@@ -28,7 +28,7 @@ describe('concurrent uploads', () => {
   it.each([
     ['inline', 100],
     ['in the store', 100_000],
-  ])('100 identical PUTs mint one version (%s)', async (_, size) => {
+  ])('of 100 identical PUTs create one version (%s)', async (_, size) => {
     const both = await workspaces();
     const content = Buffer.alloc(size, 'a');
     const answers = await times(100, (i) => both[i % 2]!.put('same', content, `device-${i}`));
@@ -43,7 +43,7 @@ describe('concurrent uploads', () => {
   it.each([
     ['inline', 10],
     ['in the store', 100_000],
-  ])('40 different PUTs to one path mint 40 versions, each with its bytes (%s)', async (_, size) => {
+  ])('of 40 different PUTs to one path create 40 versions, each with its bytes (%s)', async (_, size) => {
     const both = await workspaces();
     const answers = await times(40, (i) =>
       both[i % 2]!.put('path', Buffer.alloc(size, String(i).padStart(3, '0'))),
@@ -60,7 +60,7 @@ describe('concurrent uploads', () => {
     await expectReplayLaw(both[0]);
   });
 
-  it('let one of many with the same If-Match win, and nothing is left of the others', async () => {
+  it('with the same If-Match succeed once, and the others leave nothing in the log', async () => {
     const both = await workspaces();
     const { body } = await both[0].put('path', 'base').expect(201);
     const answers = await times(20, (i) =>
@@ -72,8 +72,8 @@ describe('concurrent uploads', () => {
   });
 });
 
-describe('uploads against deletions of one path', () => {
-  it('end in a serial order, and the log replays to the listing', async () => {
+describe('uploads and deletions at the same time', () => {
+  it('of one path have a serial order, and the log replays to the listing', async () => {
     for (let round = 0; round < 10; round++) {
       const [here, there] = await workspaces();
       await here.put('path', 'first').expect(201);
@@ -88,7 +88,7 @@ describe('uploads against deletions of one path', () => {
     await expectDenseLogs(first.database);
   });
 
-  it('delete each of a thousand paths once in two pushes', async () => {
+  it('delete each of 300 paths once in six pushes of all of them', async () => {
     const [here, there] = await workspaces();
     const paths = Array.from({ length: 300 }, (_, i) => `p${i}`);
     for (const path of paths) await here.put(path, path).expect(201);

@@ -38,7 +38,7 @@ afterAll(() => service.close());
 beforeEach(() => service.database.query('DELETE FROM trusted_time'));
 afterEach(() => service.clock.setWrongBy(0));
 
-/** All that the service does by itself in the minutes and the night after a start. */
+/** Runs all jobs that the service starts by itself within a day of its start. */
 async function doEverything({ app }: TestService): Promise<void> {
   await app.get(NightlySchedule).catchUp();
   await app.get(NightlySchedule).runIfDue();
@@ -51,7 +51,7 @@ async function doEverything({ app }: TestService): Promise<void> {
 
 const timeOf = ({ app }: TestService): Promise<Date> => app.get(TrustedTime).now();
 
-/** A service that starts on the same data, as after the machine was switched on. */
+/** Starts another service on the same data, as after the machine was switched on. */
 async function withNewStart<T>(work: (started: TestService) => Promise<T>): Promise<T> {
   const started = await startService({ beside: service });
   try {
@@ -61,7 +61,7 @@ async function withNewStart<T>(work: (started: TestService) => Promise<T>): Prom
   }
 }
 
-/** What the jobs note of themselves, and which instances there are. */
+/** Bookkeeping of the jobs and the list of instances, which change in any case. */
 const OWN_TABLES = ['job_runs', 'retention_progress', 'trusted_time', 'instances'];
 
 async function changesMadeBy(work: () => Promise<unknown>): Promise<string[]> {
@@ -89,7 +89,7 @@ describe('a clock that is 40 days ahead', () => {
   });
 
   it('does not remove a session that is used meanwhile', async () => {
-    // The identity library has the machine's clock: to it, the session's end comes 40 days early.
+    // The identity library reads the machine's clock, so the session's end is moved instead.
     const age = (days: number) =>
       service.database.query(`UPDATE auth_sessions SET expires_at = expires_at + $1 * interval '1 day'`, [
         days,
@@ -104,7 +104,7 @@ describe('a clock that is 40 days ahead', () => {
     expect(await look()).toMatchObject({ user: { email: 'ben@example.org' } });
   });
 
-  it('is logged once, with the last trusted time', async () => {
+  it('is logged once, and the trusted time does not follow it', async () => {
     const before = await timeOf(service);
     service.clock.setWrongBy(40 * DAY);
     await withNewStart(async (started) => {
@@ -114,7 +114,7 @@ describe('a clock that is 40 days ahead', () => {
     });
   });
 
-  it('has no effect when it has been set right', async () => {
+  it('has no effect once it is corrected', async () => {
     await timeOf(service);
     service.clock.setWrongBy(40 * DAY);
     await withNewStart(timeOf);
@@ -124,13 +124,13 @@ describe('a clock that is 40 days ahead', () => {
 });
 
 describe('the trusted time', () => {
-  it('is the clock for a service that was off for two days', async () => {
+  it('follows the clock after two days without power', async () => {
     await timeOf(service);
     service.clock.setWrongBy(47 * HOUR);
     await withNewStart(async (started) => expect(await timeOf(started)).toEqual(expectNear(started)));
   });
 
-  it('is the clock again a day after a start that follows a month without power, through restarts', async () => {
+  it('follows the clock again a day after the first start that follows a month without power', async () => {
     const before = await timeOf(service);
     for (const hours of [720, 730, 743]) {
       service.clock.setWrongBy(hours * HOUR);
@@ -141,7 +141,7 @@ describe('the trusted time', () => {
     await withNewStart(async (started) => expect(await timeOf(started)).toEqual(expectNear(started)));
   });
 
-  it('does not take two wrong clocks for one that has gone on', async () => {
+  it('does not follow a clock that is wrong by 40 days at one start and by 90 at the next', async () => {
     const before = await timeOf(service);
     for (const days of [40, 90]) {
       service.clock.setWrongBy(days * DAY);
@@ -150,7 +150,7 @@ describe('the trusted time', () => {
     }
   });
 
-  it('follows a clock that goes on while the service runs, however long', async () => {
+  it('follows the clock while the service runs, however long', async () => {
     await timeOf(service);
     service.clock.advance(40 * DAY);
     expect(await timeOf(service)).toEqual(expectNear(service));

@@ -37,7 +37,7 @@ const beside = (): Record<string, string> => ({
 
 const told = (...args: string[]): Promise<Report> => adminReport(beside(), ...args);
 
-/** The command in a process of its own, as somebody runs it. */
+/** The command in a separate process, as an operator runs it. */
 async function admin(env: Record<string, string>, ...args: string[]): Promise<Ended> {
   const child = spawn(process.execPath, [join(ROOT, ADMIN), ...args], { env: environment(env) });
   const printed = { stdout: '', stderr: '' };
@@ -89,13 +89,13 @@ describe('admin COMMAND --dry-run', () => {
       `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before) VALUES ('disk', $1, $2, 'dying', now())`,
       [workspaceId, randomUUID()],
     );
-    // Condemned by mistake: a sweep sets right what is referred to, and does not remove it.
+    // Marked as dying by mistake: a sweep restores referenced blobs instead of removing them.
     await query(
       `UPDATE blobs SET state = 'dying', not_before = now()
        WHERE id = (SELECT blob_id FROM versions WHERE workspace_id = $1 ORDER BY version LIMIT 1)`,
       [workspaceId],
     );
-    // As a service leaves it that died during a purge: the next one that starts goes on with it, a dry run must not.
+    // As after a crash during a purge, which the next start continues, but a dry run must not.
     await query(
       `INSERT INTO workspaces (id, name, created_at, updated_at, deleted_at) VALUES ($1, 'deleted', now(), now(), now())`,
       [randomUUID()],
@@ -109,7 +109,7 @@ describe('admin COMMAND --dry-run', () => {
     expect(changedTables(rows, await checksums(service.database))).toEqual([]);
   });
 
-  it('doctor --fix --dry-run changes nothing, prints what it would do, and exits 1', async () => {
+  it('doctor --fix --dry-run changes nothing, prints what it would do, and exits with 1', async () => {
     await query(`INSERT INTO storage_accounts (user_id, used_bytes) VALUES ($1, 5)`, [alice.id]);
     const rows = await checksums(service.database);
     const finding = { fault: 'quota drift', isFixed: false, cure: expect.stringContaining('doctor --fix') };
@@ -119,7 +119,7 @@ describe('admin COMMAND --dry-run', () => {
     expect(await told('doctor', '--fix')).toMatchObject({ found: 1, fixed: 1 });
   });
 
-  it('prints sentences for people', async () => {
+  it('prints a sentence without --json', async () => {
     const { text } = await told('kill-switch', 'read-only', '--dry-run');
     expect(text).toBe('The kill switch is off, and would be read-only.');
   });
@@ -144,7 +144,7 @@ describe('admin', () => {
     ['subscription', 'show', 'nobody@example.org'],
     ['storage', 'set', 'nobody@example.org', '--locked'],
     ['webhook', 'send', 'invoice.payment_failed', '--user', 'nobody@example.org'],
-  ])('%s %s says that there is no such account, dry or not', async (...args) => {
+  ])('%s %s reports an unknown account, also in a dry run', async (...args) => {
     const sentence = 'there is no account for nobody@example.org';
     await expect(told(...args)).rejects.toThrow(sentence);
     if (args[1] !== 'show') await expect(told(...args, '--dry-run')).rejects.toThrow(sentence);
@@ -163,13 +163,13 @@ describe('admin', () => {
     [['jobs', '--limit', '0']],
     [['jobs', '--dry-run']],
     [['retention', 'run', '--now', 'yesterday']],
-  ])('%j is used wrongly', async (args) => {
+  ])('%j is refused as wrong usage', async (args) => {
     const stderr = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
     await expect(told(...args)).rejects.toThrow(CommanderError);
     stderr.mockRestore();
   });
 
-  it('user create refuses a malformed name, and says what a name is', async () => {
+  it('user create refuses a malformed name, and states the rule', async () => {
     const command = ['user', 'create', 'nameless@example.org', '--name', 'a\tb'];
     const { code, stderr } = await adminEnded(beside(), ...command);
     expect([code, stderr]).toEqual([
@@ -184,32 +184,28 @@ describe('admin', () => {
     expect(await told(...command.slice(0, -1), ' With a name ')).toMatchObject({ name: 'With a name' });
   });
 
-  it.each([[[]], [['user']]])('%j --json without a command says so', async (args) => {
+  it.each([[[]], [['user']]])('%j --json reports that no command is given', async (args) => {
     const { code, stdout, stderr } = await adminEnded(beside(), ...args, '--json');
     expect([code, stdout]).toEqual([2, '{"error":"no command given; --help lists them"}\n']);
     expect(stderr).toMatch(/^Usage: admin /);
   });
 
-  itDeep(
-    'exits 0, 1 or 2; with --json it prints one object, and messages for people go to stderr',
-    async () => {
-      const ended = await Promise.all([
-        admin(beside(), 'kill-switch', 'off', '--json'),
-        admin(beside(), '--json', 'subscription', 'show', 'nobody@example.org'),
-        admin(beside(), 'jobs', '--json', '--limit', 'all'),
-      ]);
-      ended.push(await adminEnded(beside(), 'retention', 'run', '--help'));
-      const sentence = 'there is no account for nobody@example.org';
-      const usage =
-        "option '--limit <number>' argument 'all' is invalid. It must be a number from 1 to 9999.";
-      expect(ended).toEqual([
-        { code: 0, stdout: '{"mode":"off"}\n', stderr: '' },
-        { code: 1, stdout: `{"error":"${sentence}"}\n`, stderr: `${sentence}\n` },
-        { code: 2, stdout: `${JSON.stringify({ error: usage })}\n`, stderr: `error: ${usage}\n` },
-        { code: 0, stdout: expect.stringMatching(/--now[^]*--dry-run[^]*--json/), stderr: '' },
-      ]);
-    },
-  );
+  itDeep('exits with 0, 1 or 2; --json prints one object to stdout and messages to stderr', async () => {
+    const ended = await Promise.all([
+      admin(beside(), 'kill-switch', 'off', '--json'),
+      admin(beside(), '--json', 'subscription', 'show', 'nobody@example.org'),
+      admin(beside(), 'jobs', '--json', '--limit', 'all'),
+    ]);
+    ended.push(await adminEnded(beside(), 'retention', 'run', '--help'));
+    const sentence = 'there is no account for nobody@example.org';
+    const usage = "option '--limit <number>' argument 'all' is invalid. It must be a number from 1 to 9999.";
+    expect(ended).toEqual([
+      { code: 0, stdout: '{"mode":"off"}\n', stderr: '' },
+      { code: 1, stdout: `{"error":"${sentence}"}\n`, stderr: `${sentence}\n` },
+      { code: 2, stdout: `${JSON.stringify({ error: usage })}\n`, stderr: `error: ${usage}\n` },
+      { code: 0, stdout: expect.stringMatching(/--now[^]*--dry-run[^]*--json/), stderr: '' },
+    ]);
+  });
 });
 
 describeDeep('admin, with the embedded database', () => {
@@ -219,7 +215,7 @@ describeDeep('admin, with the embedded database', () => {
   });
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-  it('works beside the service and without one; a start that fails ends, and its database with it', async () => {
+  it('works with and without a running service, and ends its database after a failed start', async () => {
     const env = { DATA_DIR: dataDir };
     const running = await startProcess(env);
     const told = await admin(env, '--json', 'kill-switch', 'read-only');

@@ -22,7 +22,7 @@ const made = (...names: string[]): Promise<unknown> =>
   Promise.all(names.map((name) => mkdir(join(home, name))));
 const names = async (): Promise<string[]> => (await readdir(home)).sort();
 
-it('a backup of a clock that is behind displaces the oldest ones, not the newest', async () => {
+it('a backup made while the clock is behind displaces the oldest backups, and is itself kept', async () => {
   const newest = '1970-01-01T040000.000Z';
   const good = [1, 2, 3, 4].map((day) => `scheduled-2026-01-0${day}T040000.000Z`);
   await made(`scheduled-${newest}`, ...good);
@@ -38,7 +38,7 @@ it('a run without the lock cannot publish a draft that another run is removing',
   expect(await names()).toEqual([`partial-removed-${stamp}`, `partial-trial-${stamp}`]);
 });
 
-it('a backup behind a link is the operator’s: it is neither counted nor removed', async () => {
+it('a backup behind a symbolic link belongs to the operator: it is neither counted nor removed', async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'sync-elsewhere-'));
   await writeFile(join(elsewhere, 'manifest.json'), '{}');
   await symlink(elsewhere, join(home, 'scheduled-2026-01-01T040000.000Z'));
@@ -49,7 +49,7 @@ it('a backup behind a link is the operator’s: it is neither counted nor remove
   await rm(elsewhere, { recursive: true });
 });
 
-it('a backup that the operator has named after a scheduled one is the operator’s', async () => {
+it('a backup renamed by the operator is kept, even when the name resembles a scheduled one', async () => {
   const kept = ['scheduled-pinned-2026-01-01T040000.000Z', 'unverified-old-2026-01-01T040000.000Z'];
   const newest = '2026-01-03T040000.000Z';
   await made(...kept, 'scheduled-2026-01-02T040000.000Z', 'unverified-2026-01-02T040000.000Z');
@@ -71,7 +71,7 @@ it('a backup of many files is removed in little memory', async () => {
     console.log(Math.round((most - before) / 2 ** 20))`;
   const flags = ['--max-semi-space-size=1', '--input-type=module', '-e', script];
   const rises: number[] = [];
-  // Garbage waits for the processor on a busy machine; what is held is held in each round.
+  // On a busy machine garbage is collected late; memory that is retained shows in each round.
   while (rises.length < 3 && !(rises.at(-1)! < ALLOWED_MIB)) {
     await mkdir(join(backup, 'blobs', 'workspace'), { recursive: true });
     for (let file = 0; file < 20_000; file++)

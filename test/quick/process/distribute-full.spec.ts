@@ -19,10 +19,10 @@ const TABLES = [
 ];
 const AUTH_SECRET = 'of a database that is distributed when it is full';
 
-/** A run that is killed at its first step has done at least one more, or the next one finds it done. */
+/** Each run that is killed completes at least one more step, so the loop ends well before this. */
 const MOST_RUNS = 40;
 
-/** The rows of each table, as one number for each. */
+/** The number of rows and a checksum, for each table. */
 async function rowsOf(database: TestDatabase): Promise<Map<string, unknown>> {
   const rows = new Map<string, unknown>();
   for (const table of TABLES) {
@@ -78,14 +78,14 @@ async function fill(database: TestDatabase, env: Record<string, string>): Promis
     expect((await run()).output).toContain('1 steps done');
   });
 
-  it('is repeated until it is done when it is killed at each of its steps', async () => {
+  it('finishes when it is repeated after a kill at each of its steps, and keeps every row', async () => {
     const before = await rowsOf(database);
     for (let runs = 0; await isKilledAtItsFirstStep(); runs++) expect(runs).toBeLessThan(MOST_RUNS);
     expect((await run()).output).toContain('Nothing to do');
     expect(await rowsOf(database)).toEqual(before);
   }, 1_200_000);
 
-  it('distributes a new table beside instances of the version before, and no instance starts before that', async () => {
+  it('distributes a new table while previous instances run; new ones start only afterwards', async () => {
     expect(await run()).toMatchObject({ code: 0 });
     await database.query('DROP TABLE retention_marks');
     await database.query(`CREATE TABLE retention_marks (
@@ -105,7 +105,7 @@ async function fill(database: TestDatabase, env: Record<string, string>): Promis
     });
   });
 
-  /** Kills a run as soon as it has told a step. @returns false when it had nothing to do */
+  /** Kills a run as soon as it has printed a step. @returns false when it had nothing to do */
   async function isKilledAtItsFirstStep(): Promise<boolean> {
     const child = spawn(process.execPath, [join(ROOT, DISTRIBUTE), '--database-url', database.url], {
       env: environment({}),

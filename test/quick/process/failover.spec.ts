@@ -20,7 +20,7 @@ let home: string;
 let database: TestDatabase;
 let env: ProcessEnv;
 let notes: TestWorkspace;
-/** By then the standby had everything. */
+/** The time up to which the standby has everything. */
 let since: string;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'sync-failover-'));
@@ -58,7 +58,7 @@ const events = (): Promise<{ details: object }[]> =>
   database.query(`SELECT details FROM audit_events WHERE action = 'failover.handled' ORDER BY id`);
 
 describe('admin failover', () => {
-  it('foresees with --dry-run what it would do, and changes nothing', async () => {
+  it('reports with --dry-run what it would do, and changes nothing', async () => {
     const { text, ...report } = await failover('--dry-run');
     expect(report).toMatchObject({ dryRun: true, changed: true, workspaces: 1 });
     expect(report['gap']).toBeGreaterThanOrEqual(LEAST_GAP);
@@ -66,7 +66,7 @@ describe('admin failover', () => {
     expect([await head(), await events()]).toEqual([REPLICATED, []]);
   });
 
-  it('refuses a time that is yet to come', async () => {
+  it('refuses a time in the future', async () => {
     const future = new Date(Date.now() + 3_600_000).toISOString();
     await expect(adminReport(env, 'failover', '--since', future)).rejects.toThrow(
       '--since is in the future.',
@@ -74,7 +74,7 @@ describe('admin failover', () => {
     expect(await head()).toBe(REPLICATED);
   });
 
-  it('advances the heads, and tells so in the audit log', async () => {
+  it('advances the heads, and records that in the audit log', async () => {
     const { gap, ...report } = await failover();
     expect(report).toMatchObject({ changed: true, workspaces: 1 });
     expect(gap).toBeGreaterThanOrEqual(LEAST_GAP);
@@ -84,7 +84,7 @@ describe('admin failover', () => {
     ]);
   });
 
-  it('does so once for each failover', async () => {
+  it('advances them once for each failover', async () => {
     const before = await head();
     for (const options of [['--dry-run'], []]) {
       const { text, ...report } = await failover(...options);
@@ -94,7 +94,7 @@ describe('admin failover', () => {
     expect([await head(), (await events()).length]).toEqual([before, 1]);
   });
 
-  it('lets devices that had seen lost changes start again, and the others go on', async () => {
+  it('sends devices that have seen lost changes to a bootstrap, and other devices go on', async () => {
     const standby = await startService({ env });
     try {
       const again = notes.as(await TestUser.logIn(standby.url, 'alice'));
@@ -108,7 +108,7 @@ describe('admin failover', () => {
     }
   });
 
-  it('handles another one: after a promotion, for a later time, or when told to', async () => {
+  it('advances them again after a promotion, for a later time, and with --again', async () => {
     const before = await head();
     await database.query(
       `UPDATE audit_events SET details = details || '{"incarnation": "1/2/00000002"}' WHERE action = 'failover.handled'`,

@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** What follows the banner, which is for people. */
+/** The lines of the log, without the banner of a start. */
 function lines(): Line[] {
   const texts = service
     .output()
@@ -62,7 +62,7 @@ describe('the log of a process without a terminal', () => {
     expect(service.output()).not.toContain('misspelt.example.org');
   });
 
-  it('contains the id of the request in every line that is written for it, however deep below', async () => {
+  it('has the id of the request in every line that is written while it is served', async () => {
     const event = eventOf('customer.subscription.updated', new Date(), {
       id: 'sub_unknown',
       object: 'subscription',
@@ -76,7 +76,7 @@ describe('the log of a process without a terminal', () => {
     });
   });
 
-  it('contains the id in the line of a fault as well', async () => {
+  it('has the id of the request in the line of an unexpected error as well', async () => {
     await database.query('ALTER TABLE users RENAME TO users_away');
     const { headers } = await supertest(service.url)
       .post('/api/v1/auth/dev-login')
@@ -95,7 +95,7 @@ describe('the log of a process without a terminal', () => {
     });
   });
 
-  it('has health checks that fail, and those that succeed only for debugging', async () => {
+  it('has failed health checks at level info, and successful ones at level debug only', async () => {
     const levels = (status: number): string[] =>
       lines()
         .filter((line) => line.req?.url === '/health/ready' && line.status === status)

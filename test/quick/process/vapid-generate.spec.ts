@@ -15,7 +15,6 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
 const BESIDE = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };
 
-/** Where no database could be reached. */
 const env = (): Record<string, string> => ({ DATA_DIR: dataDir, ...BESIDE });
 
 const asEnvironment = (lines: string): Record<string, string> =>
@@ -27,7 +26,7 @@ const asEnvironment = (lines: string): Record<string, string> =>
   );
 
 describe('npm run admin -- vapid generate', () => {
-  it('prints the three variables as the service takes them, without a database and leaving nothing behind', async () => {
+  it('prints the three variables as the service reads them, without a database or a file', async () => {
     const command = ['vapid', 'generate', '--subject', 'mailto:ops@example.org'];
     const { code, output } = await runProcess(env(), ADMIN, command);
     expect(code).toBe(0);
@@ -39,7 +38,7 @@ describe('npm run admin -- vapid generate', () => {
     expect(await readdir(dataDir)).toEqual([]);
   });
 
-  it('prints them as JSON, another pair each time', async () => {
+  it('prints them as JSON with --json, a new pair each time', async () => {
     const { stdout } = await adminEnded(env(), 'vapid', 'generate', '--json');
     const other = await adminJson(BESIDE, '--json', 'vapid', 'generate');
     const pairs = [JSON.parse(stdout), other] as Record<string, string>[];

@@ -4,7 +4,11 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { BlobMissing, OutcomeUnknown, StoreUnavailable } from '../../../../src/platform/storage/blob-store.js';
+import {
+  BlobMissing,
+  OutcomeUnknown,
+  StoreUnavailable,
+} from '../../../../src/platform/storage/blob-store.js';
 import type { S3BlobStore } from '../../../../src/platform/storage/s3/s3-blob-store.js';
 import { S3Connection } from '../../../../src/platform/storage/s3/s3-connection.js';
 import { eventually } from '../../../kit/eventually.js';
@@ -12,7 +16,7 @@ import { type Fault, FaultProxy, type ProxiedRequest, type Weather } from '../..
 import { describeWithTestServers, startS3, type TestS3 } from '../../../kit/s3.js';
 import { chunksOf, listed, MIB, newKey, s3UnderTest } from '../../../kit/blob-stores.js';
 
-/** In ms: where something is silent, and elsewhere. The store's own limits are tested apart. */
+/** Time limits in ms: for faults in which the store is silent, and for others. The real ones are below. */
 const SHORT = { connectMs: 2_000, idleMs: 2_000, callMs: 6_000, cleanUpMs: 2_000, pauseMs: 5 };
 const PATIENT = { connectMs: 60_000, idleMs: 60_000, callMs: 120_000, cleanUpMs: 2_000, pauseMs: 5 };
 const NO_ANSWER = 180_000;
@@ -54,13 +58,13 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
   beforeEach(() => Object.assign(store.connection.limits, PATIENT));
   afterEach(() => proxy.heal());
 
-  /** Nobody waits long for a fault that consists in silence. */
+  /** Sets short limits for a fault in which the store is silent. */
   const beShortWith = ({ kind }: Fault): void => {
     if (kind === 'blackhole' || kind === 'late' || kind === 'stall')
       Object.assign(store.connection.limits, SHORT);
   };
 
-  /** What becomes of an upload: its error, if any. It must not take long. */
+  /** The outcome of an upload: 'stored', its error, or 'too long'. */
   const outcomeOf = async (key: string, bytes: Buffer): Promise<unknown> => {
     const tooLong = pause(NO_ANSWER, 'too long', { ref: false });
     const put = store.put(key, chunksOf(bytes)).then(
@@ -75,14 +79,14 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     return (request) => (is(request) ? fault : undefined);
   };
 
-  /** Only the first such request. What follows may take as long as a slow machine takes for it. */
+  /** Applies the fault to the first such request alone; later ones may take as long as they need. */
   const first = (is: (request: ProxiedRequest) => boolean, fault: Fault): Weather => {
     let count = 0;
     beShortWith(fault);
     store.connection.limits.callMs = PATIENT.callMs;
     return (request) => {
       if (!is(request) || count++ > 0) return undefined;
-      if (fault.kind !== 'stall') Object.assign(store.connection.limits, PATIENT); // a stall is met after its answer has begun
+      if (fault.kind !== 'stall') Object.assign(store.connection.limits, PATIENT); // stalls follow an answer
       return fault;
     };
   };
@@ -99,19 +103,19 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
   ];
 
   describe('an upload of one request', () => {
-    it.each(LOST)('has an unknown outcome, and nothing is assumed: %s', async (_, fault) => {
+    it.each(LOST)('has an unknown outcome, is not repeated and removes nothing: %s', async (_, fault) => {
       const key = newKey();
       proxy.set(always(isPut, fault));
       const sent = proxy.requests.length;
       expect(await outcomeOf(key, SMALL)).toBeInstanceOf(OutcomeUnknown);
-      // It is not sent again, and nothing is removed that may not be there yet.
+      // A late upload may still arrive, so nothing is removed.
       expect(proxy.requests.slice(sent).map(({ method }) => method)).toEqual(['PUT']);
       if (fault.kind === 'late' || fault.kind === 'cut after sending')
         await eventually(async () => expect(await direct.sizeOf(key)).toBe(SMALL.length));
       else expect(await direct.sizeOf(key)).toBeUndefined();
     });
 
-    it('succeeds late, but within its time', async () => {
+    it('succeeds when answers are late, but within their limits', async () => {
       proxy.set(always(() => true, { kind: 'delay', ms: 50 }));
       expect(await outcomeOf(newKey(), SMALL)).toBe('stored');
     });
@@ -121,7 +125,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       ['no bucket', 404, 'NoSuchBucket', 60],
       ['no room', 403, 'QuotaExceeded', 60],
       ['too slow for the server', 400, 'RequestTimeout', 5],
-    ])('%s: certainly not stored', async (_, status, code, retryAfterSeconds) => {
+    ])('with the answer "%s" is certainly not stored', async (_, status, code, retryAfterSeconds) => {
       const key = newKey();
       proxy.set(always(isPut, { kind: 'answer', status, code }));
       const error = await outcomeOf(key, SMALL);
@@ -143,7 +147,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       ['without storing it', always(isPut, { kind: 'swallow', etag: md5(SMALL) })],
       ['with another hash', always(isPut, { kind: 'lie', headers: { etag: `"${md5('other')}"` } })],
       ['and has less of it', always(isHead, { kind: 'lie', headers: { 'content-length': '299999' } })],
-    ])('said to be stored %s: found out, and nothing is left', async (_, weather) => {
+    ])('that the server acknowledges %s is detected, and leaves nothing', async (_, weather) => {
       const key = newKey();
       proxy.set(weather);
       const error = await outcomeOf(key, SMALL);
@@ -152,7 +156,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       expect(await direct.sizeOf(key)).toBeUndefined();
     });
 
-    it('has an unknown outcome when it is stored and nobody can say so', async () => {
+    it('has an unknown outcome when it is stored and cannot be checked', async () => {
       const key = newKey();
       proxy.set((request) => (isPut(request) ? undefined : { kind: 'reset' }));
       expect(await outcomeOf(key, SMALL)).toBeInstanceOf(OutcomeUnknown);
@@ -213,7 +217,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       expect(await drafts()).toBe(fault.kind === 'late' || fault.kind === 'cut after sending' ? 0 : 1);
     });
 
-    it('leaves its parts for the sweeper when it can be neither finished nor given up, while they are fresh', async () => {
+    it('that cannot be ended leaves its parts to the sweeper, which keeps fresh ones', async () => {
       proxy.set((request) => (isComplete(request) || isAbort(request) ? { kind: 'reset' } : undefined));
       expect(await outcomeOf(newKey(), LARGE)).toBeInstanceOf(OutcomeUnknown);
       expect(await direct.clearDrafts(new Date(Date.now() - 60_000))).toBe(0);
@@ -255,7 +259,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
         proxy.set(rest);
         const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
         if (['truncated', 'half-closed', 'silent in the middle'].includes(_)) {
-          // Each answer brings half of what is missing; there is always some of it missing.
+          // Each answer brings half of the missing bytes, so the download would never end.
           let first = true;
           proxy.set((request) =>
             first ? ((first = false), fault) : isGet(request) ? { kind: 'reset' } : undefined,
@@ -265,13 +269,13 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       },
     );
 
-    it('ends as any other fault of the store when no answer brings a byte', async () => {
+    it('ends in an error when no answer brings a byte', async () => {
       proxy.set(always(isGet, { kind: 'truncate', share: 0 }));
       const whole = store.read(key, LARGE.length).then((stream) => buffer(stream));
       await expect(whole).rejects.toThrow(StoreUnavailable);
     });
 
-    it('fails when the object is replaced meanwhile', async () => {
+    it('fails when the object is deleted meanwhile', async () => {
       const changed = newKey();
       await direct.put(changed, chunksOf(LARGE));
       proxy.set(first(isGet, { kind: 'truncate' }));
@@ -280,12 +284,12 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
       await expect(buffer(stream)).rejects.toThrow(BlobMissing);
     });
 
-    it('fails at once when the answer has another length than was asked for', async () => {
+    it('fails at once when the answer has another length than requested', async () => {
       proxy.set(always(isGet, { kind: 'lie', headers: { 'content-range': `bytes 0-99/${LARGE.length}` } }));
       await expect(store.read(key, LARGE.length)).rejects.toThrow(BlobMissing);
     });
 
-    it('waits for a reader who takes longer than the store may', async () => {
+    it('waits for a reader that pauses for longer than the limit of the store', async () => {
       Object.assign(store.connection.limits, SHORT);
       const stream = await store.read(key, LARGE.length);
       const taken = [await someOf(stream)];
@@ -321,7 +325,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     await eventually(() => expect(taken).toBe(Math.ceil(LARGE.length / 2)));
     stream.destroy();
     await once(stream, 'close');
-    expect(isEnded).toBe(false); // whoever hears that takes the half for the whole
+    expect(isEnded).toBe(false); // an end would make the half look like the whole
     await eventually(() => expect(proxy.connections).toBeLessThanOrEqual(Math.max(before - 1, 0)));
     expect(proxy.requests.length).toBe(asked);
   });
@@ -358,7 +362,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     }
   });
 
-  it('the client deletes once: a request under way must not be taken for ended', async () => {
+  it('the client deletes once, because the first request may still be in flight', async () => {
     const key = newKey();
     await direct.put(key, chunksOf(SMALL));
     proxy.set(first(() => true, { kind: 'reset' }));
@@ -369,7 +373,7 @@ describeWithTestServers('the S3 store behind a network that fails', () => {
     expect(await direct.sizeOf(key)).toBeUndefined();
   });
 
-  it('the client gives up after less than half a minute by its own limits, whatever happens', () => {
+  it('the client has limits that end a call within half a minute', () => {
     const { connectMs, idleMs, callMs, cleanUpMs } = direct.connection.limits;
     expect(Math.max(connectMs, idleMs, callMs) + cleanUpMs).toBeLessThan(30_000);
   });

@@ -16,7 +16,7 @@ import { absentTarget, type Route, ROUTES, type Target } from '../../../kit/rout
 import { bareWorkspace, type Scene, setScene, targetFor } from '../../../kit/routes/scene.js';
 import { type Answer, hangUp, send } from '../../../kit/routes/send.js';
 
-/** One takes seconds, and so many holes are enough to see where they are. */
+/** How often a new scene is set, which takes seconds; this many holes are enough to see where they are. */
 let newScenes = 20;
 
 let scene: Scene;
@@ -55,8 +55,8 @@ function cellsOf(route: Route, credential: Credential, target: Target): Cell[] {
 }
 
 /**
- * What no route serves is 404 before anybody is looked at. So not all ask for it: the owner and somebody without a
- * credential, and the others in turns, so that each of them meets each route in one form that is not served.
+ * A form that no route serves is 404 before the credential is checked. So only the owner and a caller without
+ * a credential try all of them; each other credential tries one of them at each route.
  */
 function askedBy(credential: Credential, route: Route, spelt: readonly Spelt[]): readonly Spelt[] {
   if (['a JWT', 'none'].includes(credential.name)) return spelt;
@@ -71,7 +71,7 @@ const CELLS = ROUTES.flatMap((route) =>
 
 const FLAT = /^\{"error":"[^"]+"\}$/;
 
-/** The status; with what is wrong about the answer, if anything is. */
+/** The status, together with the problem when the answer has the wrong form. */
 function verdict({ spelling }: Pick<Cell, 'spelling'>, { status, headers, body }: Answer): number | string {
   if (status === 401 && headers['www-authenticate'] !== 'Bearer') return '401 without WWW-Authenticate';
   if (status < 400 || spelling.method === 'HEAD') return status;
@@ -89,7 +89,7 @@ const expected = (cells: readonly Cell[]): Record<string, number> =>
 
 type Asked = readonly [name: string, proof: Proof, cells: readonly Cell[]];
 
-/** The answers are as expected, and no row has changed. */
+/** Expects the answers, and that no row has changed. */
 async function expectNoTrace(asked: readonly Asked[]): Promise<void> {
   const before = await checksums(scene.service.database);
   const answers: Record<string, unknown> = {};
@@ -97,7 +97,7 @@ async function expectNoTrace(asked: readonly Asked[]): Promise<void> {
     answers[name] = Object.fromEntries(await Promise.all(cells.map((cell) => ask(cell, proof))));
   const changed = changedTables(before, await checksums(scene.service.database));
   if (changed.length > 0 && newScenes-- > 0) {
-    // A hole has spoilt the scene; on a new one it cannot make the tests after this one fail.
+    // A hole has changed the scene; on a new one the next tests cannot fail because of it.
     await dropCurtain();
     await raiseCurtain();
   }
@@ -105,7 +105,7 @@ async function expectNoTrace(asked: readonly Asked[]): Promise<void> {
   expect({ answers, changed }).toEqual({ answers: wanted, changed: [] });
 }
 
-/** Lets it in, and writes no table that the route does not name. */
+/** Expects that the caller is admitted, and that no table is written which the route does not name. */
 async function expectSuccess(route: Route, credential: Credential, cell: Cell): Promise<void> {
   const { target, proof } = await prepared(route, credential);
   const again = cellsOf(route, credential, target).find(({ form }) => form === cell.form)!;
@@ -116,7 +116,7 @@ async function expectSuccess(route: Route, credential: Credential, cell: Cell): 
   expect(changed.filter((table) => !route.writes?.includes(table))).toEqual([]);
 }
 
-/** What a request may use up, and the credential as it is for that. */
+/** A target that a request may use up, and the credential for it. */
 async function prepared(route: Route, credential: Credential): Promise<{ target: Target; proof: Proof }> {
   const household = householdAimedAt(scene, credential);
   const target = await targetFor(scene.service, household, route.uses);
@@ -126,7 +126,7 @@ async function prepared(route: Route, credential: Credential): Promise<{ target:
 }
 
 describe(`the access matrix: ${CELLS} cells, ${ROUTES.length} routes by ${CREDENTIALS.length} credentials by ${FORMS.length} forms`, () => {
-  it('uses forged tokens with exactly the fault in their name', async () => {
+  it('admits a forged token without a fault, so each of the others has only its fault', async () => {
     const me = { method: 'GET', path: '/api/v1/auth/me' };
     expect((await send(scene.service.url, me, {}, await faultless(scene))).status).toBe(200);
   });
@@ -151,7 +151,7 @@ describe('a method that a path does not have', () => {
   const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
   const routes = ROUTES.filter(({ method }) => method !== 'ALL');
 
-  it.each([...new Set(routes.map(({ path }) => path))])('is 404 at %s, whoever asks', async (path) => {
+  it.each([...new Set(routes.map(({ path }) => path))])('is 404 at %s, even for the owner', async (path) => {
     const { target, user } = scene.owner;
     const route = routes.find((one) => one.path === path)!;
     const example = route.example?.(target) ?? {};
@@ -165,7 +165,7 @@ describe('a method that a path does not have', () => {
     ]);
   });
 
-  it('cannot be reached by a header or a parameter that names another one', async () => {
+  it('is not replaced by a header or a parameter that names another method', async () => {
     const { target, user } = scene.owner;
     const spelling = { method: 'POST', path: `/api/v1/workspaces/${target.workspaceId}` };
     const headers = {
@@ -209,7 +209,7 @@ describe('a workspace of another user', () => {
     expect(new Set(Object.values(answers))).toEqual(new Set(['404 {"error":"workspace not found"}']));
   });
 
-  /** Status, headers and body alike; the HEAD of a GET too. */
+  /** Status and body for each id. Status and headers must be equal, those of the HEAD of a GET too. */
   async function answersTo(
     route: Route,
     ids: Record<string, string>,

@@ -8,7 +8,7 @@ import { openingSlots, unlock, WrongSecret } from '../../../../client/src/core/v
 import { KDFS } from '../../../kit/key-slots.js';
 import type { Answer, Call } from './slot-table.js';
 
-/** What a request does, without retries. */
+/** Answers a request, without retries. */
 export type Server = (call: Call) => Promise<Answer>;
 
 /** The key slots of a workspace whose requests a function answers, without retries. */
@@ -39,13 +39,13 @@ export const OPERATIONS = [
 export type Operation = (typeof OPERATIONS)[number];
 
 /**
- * What becomes of a request. `lost`: it is done, and the client repeats it later because no answer came. `killed`: the
- * device ends, before or after it was done.
+ * The fate of a request. `lost`: it is done, and the client repeats it later because no answer came.
+  * `killed`: the device ends, before or after it was done.
  */
 export const FATES = ['answered', 'answered', 'answered', 'lost', 'killed before', 'killed after'] as const;
 export type Fate = (typeof FATES)[number];
 
-/** What the owner of the vault, who uses all devices, has been told that it works. */
+/** The secrets that the owner of the vault, who uses all devices, knows to work. */
 export interface Owner {
   password: string;
   /** Whether the recovery key is in use because the password is not known any more. */
@@ -54,13 +54,13 @@ export interface Owner {
   passwords: number;
 }
 
-/** What a wrapped key has beside the master key. */
+/** Bytes of a wrapped key besides the master key. */
 const SEAL_BYTES = 93 - 32;
 
 const sealOf = (...parts: readonly string[]): Buffer =>
   createHash('sha512').update(JSON.stringify(parts)).digest().subarray(0, SEAL_BYTES);
 
-/** As the real one in all that matters here: a slot opens with its password at its place, and nowhere else. */
+/** Like the real one in what matters here: a slot opens with its password at its place, and nowhere else. */
 export const FAST_CRYPTO: PasswordCrypto = {
   makePasswordSlot: ({ workspaceId, slotId }, masterKey, password) => {
     const sealed = Buffer.concat([sealOf(workspaceId, slotId, password), masterKey]);
@@ -103,7 +103,7 @@ export class ModelDevice {
     await setImmediate();
   }
 
-  /** Lets the operation come to its end. */
+  /** Lets the operation finish. */
   async settle(): Promise<void> {
     while (this.pending) await this.step('open', 'answered');
   }

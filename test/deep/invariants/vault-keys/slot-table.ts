@@ -4,7 +4,7 @@ import type { KeySlot } from '../../../../client/src/core/vault/key-slots.js';
 export interface Call {
   readonly method: string;
   readonly path: string;
-  /** By names in lower case. */
+  /** By lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;
 }
@@ -27,7 +27,7 @@ type Content = Pick<KeySlot, 'kind' | 'label' | 'kdf' | 'wrappedKey'>;
 
 type Written = Omit<KeySlot, 'createdAt'>;
 
-/** The routes of one workspace that vaults need, in memory. Held to the service's own answers by vault-keys.spec.ts. */
+/** The routes of one workspace that vaults need, in memory. vault-keys.spec.ts compares it to the service. */
 export class SlotTable {
   private setup: Setup | undefined;
   private slots: KeySlot[] = [];
@@ -35,7 +35,7 @@ export class SlotTable {
 
   constructor(readonly workspaceId: string) {}
 
-  /** @param updatedAt when a slot is written, as the service says */
+  /** @param updatedAt when a slot is written, as the service answers */
   answer(call: Call, updatedAt = this.nextTime()): Answer {
     const json = (call.json ?? {}) as Setup & Content;
     const route = call.path.slice(`/api/v1/workspaces/${this.workspaceId}/`.length);

@@ -22,7 +22,7 @@ describe('a claim', () => {
     ['the time is set back', 0, 1],
     ['the machine sleeps and its running time stands still', 1, 0],
     ['both go on', 1, 1],
-  ])('is for ten minutes, and for no removal that is begun in the last of them: %s', (_, time, running) => {
+  ])('lasts ten minutes, and allows no removal to begin in the last of them: %s', (_, time, running) => {
     const clock = new TwoClocks();
     const claim = new SweepLease(clock);
     expect(claim.until.getTime() - clock.time).toBe(10 * MINUTE);

@@ -63,7 +63,7 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
     yield await Promise.resolve(bytes.subarray(at, at + 10_000));
 }
 
-/** Sees every fsync of this process by the path of what is synced (Linux), and can hold those of one path back. */
+/** Records every fsync of this process by its path (Linux), and can delay those of one path. */
 class Syncs {
   readonly begun: string[] = [];
   readonly done: string[] = [];
@@ -87,7 +87,7 @@ class Syncs {
     }
   }
 
-  /** Returns what lets them go. */
+  /** @returns a function that ends the delay */
   hold(path: string): () => void {
     let release = (): void => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
@@ -104,7 +104,7 @@ describe('the names that an upload needs are durable before it is acknowledged',
       expect(done).toEqual(expect.arrayContaining([join(dataDir, 'blobs'), dataDir, dirname(dataDir), home]));
 
       done.length = 0;
-      await DiskBlobStore.open(join(dataDir, 'blobs')); // made by a start that may have crashed right after
+      await DiskBlobStore.open(join(dataDir, 'blobs')); // a start that made it may have crashed right after
       expect(done).toEqual(expect.arrayContaining([join(dataDir, 'blobs'), dataDir, dirname(dataDir)]));
     });
   });
@@ -165,7 +165,7 @@ describe('opening', () => {
   it.each<['writeFile' | 'sync', string]>([
     ['writeFile', 'EROFS'],
     ['sync', 'EIO'],
-  ])('tries to write, and fails when %s does, leaving nothing', async (method, code) => {
+  ])('tries to write, and fails when %s does, without leaving a file', async (method, code) => {
     const root = join(home, randomUUID());
     await mkdir(root);
     const prototype = (await fileHandles()) as Record<string, unknown>;
@@ -205,7 +205,7 @@ describe('another directory in the place of the opened one, as after an unmount'
 
   const expectUntouched = async (): Promise<void> => expect(await readdir(root)).toEqual([]);
 
-  it('accepts nothing and loses nothing; the store goes on once its own directory is back', async () => {
+  it('gets no blob and loses none; the store works again once its own directory is back', async () => {
     await unmount();
     const { key } = keyIn();
     await expect(store.put(key, chunksOf(Buffer.from('x')))).rejects.toBeInstanceOf(StoreUnavailable);
@@ -225,7 +225,7 @@ describe('another directory in the place of the opened one, as after an unmount'
     await mount();
   });
 
-  it('is noticed before an upload across the change is acknowledged', async () => {
+  it('is noticed before an upload that began in the other one is acknowledged', async () => {
     const key = keyIn();
     await Syncs.watch(async (syncs) => {
       const directory = dirname(pathIn(root, key));
@@ -261,7 +261,7 @@ describe('reading', () => {
     ['the first byte', { start: 0, end: 0 }],
     ['the last byte', { start: 299_999, end: 299_999 }],
     ['across chunks', { start: 65_535, end: 131_073 }],
-  ])('yields exactly what is asked for: %s', async (_, range) => {
+  ])('yields exactly the requested bytes: %s', async (_, range) => {
     const expected = range ? content.subarray(range.start, range.end + 1) : content;
     expect((await buffer(await store.read(key.key, content.length, range))).equals(expected)).toBe(true);
   });
@@ -273,7 +273,7 @@ describe('reading', () => {
   });
 
   it.each([0, 299_999, 300_001])(
-    'is BlobMissing at once for %d bytes where the row has 300,000',
+    'fails at once with BlobMissing for %d bytes where the row has 300,000',
     async (size) => {
       await truncate(pathIn(root, key), size);
       await expect(store.read(key.key, content.length)).rejects.toThrow(BlobMissing);
@@ -281,14 +281,14 @@ describe('reading', () => {
     },
   );
 
-  it('fails when the file becomes shorter in the middle: it does not just end', async () => {
+  it('fails, and does not just end, when the file is truncated meanwhile', async () => {
     const stream = await store.read(key.key, content.length);
     await new Promise((resolve) => stream.once('readable', resolve));
     await truncate(pathIn(root, key), 200_000);
     await expect(buffer(stream)).rejects.toThrow(BlobMissing);
   });
 
-  it('closes its file, read to the end or given up', async () => {
+  it('closes its file when it ends and when it is aborted', async () => {
     await buffer(await store.read(key.key, content.length));
     (await store.read(key.key, content.length)).destroy();
     await expect(store.read(key.key, 1)).rejects.toThrow();
@@ -315,7 +315,7 @@ describe('the service', () => {
     return rows.map(({ id }) => keyIn(notes.id, id));
   }
 
-  /** Large files that nothing refers to any more, and that may go since so many minutes, the oldest first. */
+  /** Stores large unreferenced blobs. The last is due since a minute, the others each a minute longer. */
   async function dying(notes: TestWorkspace, count: number): Promise<Key[]> {
     for (let n = 0; n < count; n++) await notes.put(`${n}`.padStart(4, 'f'), randomBytes(70_000)).expect(201);
     for (const table of ['changes', 'versions', 'files'])
@@ -331,7 +331,7 @@ describe('the service', () => {
     return blobs;
   }
 
-  /** A directory in the place of a blob: no store can unlink it. Returns the cure. */
+  /** Replaces a blob by a directory, which the store cannot unlink. @returns a function that undoes it */
   async function makeStuck(blob: Key): Promise<() => Promise<void>> {
     const path = pathIn(join(service.dataDir, 'blobs'), blob);
     await rm(path);
@@ -356,9 +356,9 @@ describe('the service', () => {
       expect(service.logged()).toContain(blob!.key);
     });
 
-    it('ends the connection when the blob becomes so during a download', async () => {
+    it('ends the connection when the blob is shortened during a download', async () => {
       const notes = await workspace();
-      const size = 64 * 1024 * 1024; // more than the sockets' buffers take
+      const size = 64 * 1024 * 1024; // more than the buffers of the sockets hold
       await notes.put('YQ', Buffer.alloc(size)).expect(201);
       const [blob] = await blobsOf(notes);
       const lines = service.logged().length;
@@ -367,12 +367,12 @@ describe('the service', () => {
       socket.write(headOf('GET', notes.file('YQ'), { Host: 'x', Authorization }));
       await new Promise((resolve) => socket.once('readable', resolve));
       await truncate(pathIn(join(service.dataDir, 'blobs'), blob!), size / 2);
-      expect((await received(socket)).length).toBeLessThan(size); // and it is closed, or this would never be
+      expect((await received(socket)).length).toBeLessThan(size); // resolves when it is closed
       expect(service.logged().slice(lines)).toContain('a blob ended before its last byte');
     });
   });
 
-  describe('a blob that the disk does not give back', () => {
+  describe('a blob that the disk cannot read', () => {
     const size = 200_000;
     let notes: TestWorkspace;
     let reading: { read(...given: unknown[]): Promise<unknown> };
@@ -408,7 +408,7 @@ describe('the service', () => {
       expect(service.logged().slice(lines)).toContain('a blob ended before its last byte');
     });
 
-    describe.each(['file', 'asset'] as const)('and whose reader goes (%s)', (kind) => {
+    describe.each(['file', 'asset'] as const)('and whose reader disconnects (%s)', (kind) => {
       const LARGE = 9 * 1024 * 1024;
       let address: string;
       let headers: Record<string, string>;
@@ -422,7 +422,7 @@ describe('the service', () => {
       });
 
       it.each(['before', 'after'])(
-        'is closed %s its first byte, and the log says nothing of it',
+        'is closed when that happens %s its first byte, and nothing is logged',
         async (when) => {
           const lines = service.logged().length;
           const { read } = reading;
@@ -493,7 +493,7 @@ describe('the service', () => {
       expect(await footprint(service, notes.id)).toMatchObject({ blobs: 0, onDisk: [] });
     });
 
-    it('goes on behind a whole batch of them, the oldest first, and ends', async () => {
+    it('continues after a whole batch of older blobs that cannot be removed', async () => {
       const notes = await workspace();
       const [young] = await dying(notes, 1);
       await service.database.query(
@@ -533,7 +533,7 @@ describe('the service', () => {
       expect(await readdir(join(service.dataDir, 'blobs'))).not.toContain(notes.id);
     });
 
-    it('removes the rest beside a blob that cannot be removed, and that one when it can', async () => {
+    it('removes all blobs but one that cannot be removed, and that one once it can', async () => {
       const notes = await workspace();
       for (const path of ['YQ', 'Yg', 'Yw']) await notes.put(path, randomBytes(70_000)).expect(201);
       const [first] = await blobsOf(notes);
@@ -549,7 +549,7 @@ describe('the service', () => {
       expect(await readdir(join(service.dataDir, 'blobs'))).not.toContain(notes.id);
     });
 
-    it('never removes a directory that still holds something', async () => {
+    it('never removes a directory that is not empty', async () => {
       const root = join(home, randomUUID());
       const store = await DiskBlobStore.open(root);
       const [kept, gone] = [keyIn(), keyIn()];
@@ -568,7 +568,7 @@ function never(): Promise<never> {
   return Promise.reject(new Error('there is no other store'));
 }
 
-/** Looks many times whether it stays so while all that is under way goes on. */
+/** Checks many times that a condition holds while pending work goes on. */
 async function expectStill(check: () => boolean): Promise<void> {
   for (let looks = 0; looks < 200; looks++) {
     await new Promise(setImmediate);
@@ -577,14 +577,14 @@ async function expectStill(check: () => boolean): Promise<void> {
   }
 }
 
-/** What all open files share: where one of their methods can be made to fail or to wait. */
+/** The prototype of all open files, whose methods a test can replace. */
 async function fileHandles(): Promise<object> {
   const any = await open(tmpdir(), 'r');
   await any.close();
   return Object.getPrototypeOf(any) as object;
 }
 
-/** What this process has open there (Linux). */
+/** The paths below a directory that this process has open (Linux). */
 async function openBelow(directory: string): Promise<string[]> {
   const fds = await readdir('/proc/self/fd');
   return fds.map((fd) => linkOf(fd)).filter((path) => path.startsWith(directory));

@@ -33,7 +33,7 @@ describeWithTestServers('opening an S3 store', () => {
   const idIn = async (name: string): Promise<string> => text(await client.getObject(name, 'store-id'));
   const registered = (): Promise<{ id: string }[]> =>
     service.database.query(`SELECT id FROM blob_stores WHERE location = 's3'`);
-  /** As if the store had a blob. */
+  /** Makes the database know of a blob in the store. */
   const haveBlob = (): Promise<unknown> =>
     service.database.query(
       `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before)
@@ -41,7 +41,7 @@ describeWithTestServers('opening an S3 store', () => {
       [randomUUID()],
     );
 
-  it('makes the bucket, and bucket and database carry one id', async () => {
+  it('creates the bucket, and gives bucket and database the same id', async () => {
     await open();
     expect(await registered()).toEqual([{ id: await idIn(bucket) }]);
     await haveBlob();
@@ -49,18 +49,18 @@ describeWithTestServers('opening an S3 store', () => {
     expect(await registered()).toEqual([{ id: await idIn(bucket) }]);
   });
 
-  it('takes a bucket that is there and empty', async () => {
+  it('accepts an existing bucket that is empty', async () => {
     await client.makeBucket(bucket);
     await open();
     expect(await registered()).toEqual([{ id: await idIn(bucket) }]);
   });
 
-  it('lets instances that start at once agree', async () => {
+  it('leads to one id when instances start at once', async () => {
     await Promise.all([open(), open(), open(), open()]);
     expect(await registered()).toEqual([{ id: await idIn(bucket) }]);
   });
 
-  it('goes on after a start that died between database and bucket', async () => {
+  it('completes a start that died between database and bucket', async () => {
     const id = randomUUID();
     await service.database.query(`INSERT INTO blob_stores (location, id) VALUES ('s3', $1)`, [id]);
     await open();
@@ -80,7 +80,7 @@ describeWithTestServers('opening an S3 store', () => {
     }
   });
 
-  it('refuses another bucket than the one with its blobs, and makes none', async () => {
+  it('refuses another bucket than the one with its blobs, and creates none', async () => {
     await open();
     await haveBlob();
     const [other, empty] = [s3.bucketName(), s3.bucketName()];
@@ -97,17 +97,13 @@ describeWithTestServers('opening an S3 store', () => {
     ['a wrong access key', () => ({ accessKey: 'nobody' }), 'does not know this S3_ACCESS_KEY; check it'],
     ['a wrong secret key', () => ({ secretKey: 'wrong-secret-key' }), 'refuses this S3_SECRET_KEY; check it'],
     [
-      'nobody there',
+      'a port where nothing listens',
       () => ({ endpoint: 'http://127.0.0.1:1' }),
       'does not answer (ECONNREFUSED); check that it runs',
     ],
-    ['no such host', () => ({ endpoint: 'http://s3.invalid' }), 'does not answer (E'],
-    [
-      'a server that speaks no S3',
-      () => ({ endpoint: service.url }),
-      'refuses requests (HTTP 404); check the S3',
-    ],
-  ])('%s is one sentence with its cure', async (_, changed, sentence) => {
+    ['an unknown host', () => ({ endpoint: 'http://s3.invalid' }), 'does not answer (E'],
+    ['a server without S3', () => ({ endpoint: service.url }), 'refuses requests (HTTP 404); check the S3'],
+  ])('reports %s in one sentence with its cure', async (_, changed, sentence) => {
     const error = await open(changed()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OperatorError);
     const { message } = error as Error;
@@ -123,7 +119,7 @@ describeWithTestServers('opening an S3 store', () => {
     ['BucketAlreadyExists', 409, 'that belongs to somebody else; set S3_BUCKET to another name'],
     ['AuthorizationHeaderMalformed', 400, 'expects another region; check S3_REGION'],
     ['InternalError', 500, 'does not answer (InternalError)'],
-  ])('%s of the server too', async (code, status, sentence) => {
+  ])('reports the answer %s of the server with its cure', async (code, status, sentence) => {
     const proxy = await FaultProxy.before(s3.endpoint);
     proxy.set(({ method }) => (method === 'PUT' ? { kind: 'answer', status, code } : undefined));
     const refusal = open({ endpoint: proxy.url });
@@ -132,7 +128,7 @@ describeWithTestServers('opening an S3 store', () => {
     await proxy.close();
   });
 
-  it('finds out whether the hashes of the store are MD5', async () => {
+  it('accepts a store whose ETags are not MD5', async () => {
     const proxy = await FaultProxy.before(s3.endpoint);
     proxy.set(({ method }) =>
       method === 'PUT' ? { kind: 'lie', headers: { etag: '"none-of-it"' } } : undefined,

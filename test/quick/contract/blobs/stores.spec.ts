@@ -42,7 +42,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     ['exactly one part', 5 * MIB],
     ['a byte more than a part', 5 * MIB + 1],
     ['26 MiB', 26 * MIB],
-  ])('gives back what it was given: %s', async (_, size) => {
+  ])('returns what was stored: %s', async (_, size) => {
     const bytes = randomBytes(size);
     const key = await put(bytes);
     expect((await buffer(await store.read(key, size))).equals(bytes)).toBe(true);
@@ -91,7 +91,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     await store.delete(key);
   });
 
-  it('reports the same for more or fewer bytes than the row has', async () => {
+  it('reports a blob with more or fewer bytes than its row has as missing', async () => {
     const key = newKey();
     await under.plant(key, randomBytes(1000));
     for (const size of [0, 999, 1001, 2000]) await expect(store.read(key, size)).rejects.toThrow(BlobMissing);
@@ -100,7 +100,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     await expect(store.read(key, 2000, { start: 1500, end: 1600 })).rejects.toThrow(BlobMissing);
   });
 
-  it.each([0, 1000, 6 * MIB])('keeps nothing of a body that breaks off after %d bytes', async (size) => {
+  it.each([0, 1000, 6 * MIB])('keeps nothing of a body that fails after %d bytes', async (size) => {
     const workspace = randomUUID();
     const key = newKey(workspace);
     const broken = async function* (): AsyncGenerator<Buffer> {
@@ -136,7 +136,7 @@ function conformance(open: () => Promise<StoreUnderTest>): void {
     expect(await listed(store, one)).toEqual(new Map(sizes.slice(1, 2)));
   });
 
-  it('reports when each was written', async () => {
+  it('reports when each blob was written', async () => {
     const key = await put(randomBytes(10));
     for await (const page of store.list(key.slice(0, 36)))
       for (const { modifiedAt } of page)

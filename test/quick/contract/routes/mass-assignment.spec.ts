@@ -17,7 +17,7 @@ afterAll(async () => {
   await scene.service.close();
 });
 
-/** Values that are nowhere else, so that they can be looked for in every table. */
+/** Values that occur nowhere else, so that every table can be searched for them. */
 const MARKS = {
   id: 'aaaaaaaa-aaaa-7aaa-8aaa-aaaaaaaaaaaa',
   time: '2001-02-03T04:05:06.789Z',
@@ -25,7 +25,7 @@ const MARKS = {
   text: 'smuggled-in',
 };
 
-/** What no request may set, in the casing of the contract, of the tables and of the code. */
+/** Members that no request may set, in the casing of the contract, of the tables and of the code. */
 function smuggled(): Record<string, unknown> {
   const { id, time, number, text } = MARKS;
   const victim = scene.owner.user.id;
@@ -70,11 +70,11 @@ function smuggled(): Record<string, unknown> {
   };
 }
 
-/** What of these a route offers after all. */
+/** Members of these that a route does accept. */
 const OFFERED: Readonly<Record<string, readonly string[]>> = { 'POST /api/v1/auth/tokens': ['scopes'] };
 
 function withSmuggled(route: Route, example: Example): Example {
-  if (Buffer.isBuffer(example.body)) return example; // no object; api/batches has keys in the items of a sequence
+  if (Buffer.isBuffer(example.body)) return example; // a sequence: tested in api/batches
   const own = typeof example.body === 'object' ? example.body : {};
   const offered = OFFERED[nameOf(route)] ?? [];
   const extra = Object.entries(smuggled()).filter(([key]) => !offered.includes(key));
@@ -99,7 +99,7 @@ async function marked(): Promise<unknown[]> {
   return scene.service.database.query(searches.join(' UNION ALL '), [pattern]);
 }
 
-/** All rows in which the victim is named. */
+/** All rows that contain the id of the victim. */
 async function ofVictim(): Promise<unknown[]> {
   const searches = (await everyTable()).map(
     (table) =>
@@ -116,7 +116,7 @@ async function expectNothingSmuggled(request: () => Promise<void>): Promise<void
   expect(await ofVictim()).toEqual(before);
 }
 
-/** Their unknown members are refused. */
+/** Routes that refuse unknown members. */
 const STRICT: readonly string[] = [
   'POST /api/v1/auth/tokens',
   'DELETE /api/v1/workspaces/:id/key-slots/:slotId',
@@ -156,7 +156,7 @@ describe('unknown keys in a body change nothing', () => {
 });
 
 describe('unknown parameters in a query change nothing', () => {
-  // Each export is recorded, and contains the record.
+  // An export contains the record of itself, so no two are equal.
   const routes = ROUTES.filter(
     ({ method, isPage, path }) => !isPage && method === 'GET' && !path.endsWith('/export'),
   );
@@ -198,10 +198,10 @@ describe('the identity handler', () => {
       id,
     ]);
 
-  /** A picture is offered. */
+  /** The identity handler accepts a picture. */
   const extra = (): Record<string, unknown> => ({ ...smuggled(), image: undefined });
 
-  it('makes an account with its own id, times and state', async () => {
+  it('creates an account with an id, times and a state that it chooses itself', async () => {
     const email = 'signed-up@example.org';
     await expectNothingSmuggled(async () => {
       await post('sign-up/email', { ...extra(), email, name: 'Signed up', password: PASSWORD }).expect(200);
@@ -221,7 +221,7 @@ describe('the identity handler', () => {
     ['one-time-token/verify', {}, 400],
     ['sign-in/email', {}, 400],
     ['sign-out', {}, 200],
-  ])('%s with keys of others changes nobody but its caller: %j', async (action, body, status) => {
+  ])('%s sets none of the keys that no request may set: %j', async (action, body, status) => {
     const attacker = await account();
     const before = await userRow(attacker.id);
     await expectNothingSmuggled(async () => {

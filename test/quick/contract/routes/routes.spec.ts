@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** What the router must have for a row; each GET has its HEAD. */
+/** The entries of the router for a row of the table; each GET has its HEAD. */
 function entriesOf({ method, path }: Route): string[] {
   return method === 'GET' ? [`GET ${path}`, `HEAD ${path}`] : [`${method} ${path}`];
 }
