@@ -19,6 +19,8 @@ export type ControllerClass = abstract new (...args: never[]) => object;
 interface ControllerRoute {
   readonly name: string;
   readonly handler: Handler;
+  /** Which of the paths of the handler it is, from 0. */
+  readonly index: number;
   /** In lower case. */
   readonly method: string;
   /** With the parameters in braces; a wildcard `*` becomes `path`. */
@@ -34,12 +36,19 @@ export function routesOf(controller: ControllerClass): ControllerRoute[] {
     const handler = prototype[name];
     if (!handler || !Reflect.hasMetadata(PATH_METADATA, handler)) return [];
     const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] ?? '';
-    const path = template(pathOf(controller), pathOf(handler));
-    return [{ name, handler, method: method.toLowerCase(), path }];
+    return pathsOf(handler).map((path, index) => ({
+      name,
+      handler,
+      index,
+      method: method.toLowerCase(),
+      path: template(...pathsOf(controller), path),
+    }));
   });
 }
 
-const pathOf = (target: object): string => Reflect.getMetadata(PATH_METADATA, target) as string;
+/** One, or several of a handler. */
+const pathsOf = (target: object): string[] =>
+  [Reflect.getMetadata(PATH_METADATA, target) as string | string[]].flat();
 
 function template(...parts: string[]): string {
   const segments = parts.join('/').split('/').filter(Boolean);
@@ -52,8 +61,6 @@ export interface DocumentParts {
   readonly tags: ApiDocument['tags'];
   readonly securitySchemes: Readonly<Record<string, Schema>>;
   readonly policyOf: (handler: Handler, controller: ControllerClass) => OperationPolicy;
-  /** The parameter decorator with which handlers read their JSON bodies. */
-  readonly jsonBody: unknown;
   /** Whether this is the document of the pages instead of the API. */
   readonly ofPages: boolean;
   readonly examples: Examples;
@@ -73,7 +80,7 @@ export async function buildDocument(parts: DocumentParts): Promise<ApiDocument> 
     const docs = docsOf(controller);
     if (docs && isOfPages(docs) !== parts.ofPages) continue;
     for (const route of routesOf(controller)) {
-      const body = bodyClassOf(controller, route.name, parts.jsonBody);
+      const body = bodyClassOf(controller, route.name);
       for (const { method, path, name, operation } of described(route, controller, docs)) {
         const schema = body && schemaOfClass(body.bodyClass, operation.properties);
         const tag = operation.tag ?? docs?.tag ?? '';
@@ -145,13 +152,14 @@ interface Described {
 
 /** The operation of a route, or the operations mounted at it. */
 function described(
-  { name, method, path }: { name: string; method: string; path: string },
+  { name, method, path, index }: ControllerRoute,
   controller: ControllerClass,
   docs: ControllerDocs | undefined,
 ): Described[] {
   const of = docs?.operations[name];
   if (!of) throw new Error(`${controller.name}.${name} is not described`);
-  if (!('mounted' in of)) return [{ method, path, name, operation: of }];
+  if (!('mounted' in of))
+    return [{ method, path, name: index === 0 ? name : `${name}${index + 1}`, operation: of }];
   return Object.entries(of.mounted).map(([action, operation]) => {
     const [verb = '', below = ''] = action.split(' ');
     return { method: verb.toLowerCase(), path: path.replace(/\{[^}]*\}$/, below), name: below, operation };

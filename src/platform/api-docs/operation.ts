@@ -1,6 +1,6 @@
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
-import { isStrictBody } from '../http/index.js';
+import { isStrictBody, jsonBodyFactory } from '../http/index.js';
 import {
   type AnswerDocs,
   ERROR,
@@ -177,15 +177,14 @@ interface RouteArgument {
   readonly data?: unknown;
 }
 
-/** The class and the size limit (bytes) of the body that a handler reads with a parameter decorator. */
+/** The class and the size limit (bytes) of the JSON body that a handler reads. */
 export function bodyClassOf(
   controller: { readonly prototype: object; readonly name: string },
   handler: string,
-  factory: unknown,
 ): { bodyClass: BodyClass; limit: number } | undefined {
   const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) as
     Record<string, RouteArgument> | undefined;
-  const argument = Object.values(args ?? {}).find((one) => one.factory === factory);
+  const argument = Object.values(args ?? {}).find((one) => one.factory === jsonBodyFactory);
   if (!argument) return undefined;
   const types = Reflect.getMetadata('design:paramtypes', controller.prototype, handler) as BodyClass[];
   const bodyClass = types[argument.index];

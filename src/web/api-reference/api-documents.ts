@@ -23,10 +23,8 @@ import {
   type OperationPolicy,
   UUID,
 } from '../../platform/api-docs/index.js';
-import { jsonBodyFactory } from '../../platform/http/index.js';
 import { EXAMPLES } from './examples.js';
 
-/** The part of the API document about the API as a whole. */
 export const INFO = {
   title: 'Cloud Sync Service',
   version: '1',
@@ -71,7 +69,6 @@ export const TAGS = [
 /** The first parts of operation ids, where the tag in camel case would not read well. */
 export const GROUPS = { Account: 'auth' } as const;
 
-/** How requests authenticate. */
 export const SECURITY_SCHEMES = {
   bearer: {
     type: 'http',
@@ -200,7 +197,6 @@ export class ApiDocuments {
       controllers: this.discovery
         .getControllers()
         .map(({ metatype }) => metatype as unknown as ControllerClass),
-      jsonBody: jsonBodyFactory,
       info: INFO,
       tags: TAGS,
       groups: GROUPS,

@@ -54,10 +54,13 @@ export function SearchForm({ isHere = false }: { readonly isHere?: boolean }): V
   );
 }
 
-interface GroupProps {
+interface DocsProps {
   readonly host: string;
   readonly document: ApiDocument;
   readonly groups: readonly Group[];
+}
+
+interface GroupProps extends DocsProps {
   readonly group: Group;
 }
 
@@ -70,11 +73,9 @@ export function docsGroup({ host, document, groups, group }: GroupProps): VNode 
       <SearchForm />
       <nav aria-label="Operations">
         <ul class="operations">
-          {group.listed.map(({ method, path, operation }) => (
-            <li key={operation.operationId}>
-              <span class={`method ${method}`}>{method}</span>
-              <a href={`#${operation.operationId}`}>{operation.summary}</a>
-              <code>{path}</code>
+          {group.listed.map((one) => (
+            <li key={one.operation.operationId}>
+              <Entry {...one} page="" />
             </li>
           ))}
         </ul>
@@ -87,7 +88,7 @@ export function docsGroup({ host, document, groups, group }: GroupProps): VNode 
   );
 }
 
-export function docsSchemas({ host, document, groups }: Omit<GroupProps, 'group'>): VNode {
+export function docsSchemas({ host, document, groups }: DocsProps): VNode {
   return (
     <DocsShell host={host} title="Schemas">
       <h1>Schemas</h1>
@@ -116,14 +117,8 @@ function Groups({ groups, at }: { readonly groups: readonly Group[]; readonly at
   );
 }
 
-interface IndexProps {
-  readonly host: string;
-  readonly document: ApiDocument;
-  readonly groups: readonly Group[];
-}
-
 /** What applies to the whole API, and one line for each operation. */
-export function docsIndex({ host, document, groups }: IndexProps): VNode {
+export function docsIndex({ host, document, groups }: DocsProps): VNode {
   const { info, openapi } = document;
   return (
     <DocsShell host={host}>
@@ -146,7 +141,9 @@ export function docsIndex({ host, document, groups }: IndexProps): VNode {
           <p class="lead">{description}</p>
           <ul class="operations">
             {listed.map((one) => (
-              <IndexEntry key={one.operation.operationId} slug={slug} {...one} />
+              <li key={one.operation.operationId} data-words={wordsOf(one)}>
+                <Entry {...one} page={`/docs/${slug}`} />
+              </li>
             ))}
           </ul>
         </section>
@@ -155,19 +152,23 @@ export function docsIndex({ host, document, groups }: IndexProps): VNode {
   );
 }
 
-function IndexEntry({ slug, method, path, operation }: ListedOperation & { readonly slug: string }): VNode {
+/** What the search of the index looks in. */
+function wordsOf({ method, path, operation }: ListedOperation): string {
   const { operationId, summary, description = '', tags } = operation;
-  const words = [method, path, operationId, summary, description, ...tags].join(' ').toLowerCase();
+  return [method, path, operationId, summary, description, ...tags].join(' ').toLowerCase();
+}
+
+/** A line about an operation, with a link to its description on a page. */
+function Entry({ page, method, path, operation }: ListedOperation & { readonly page: string }): VNode {
   return (
-    <li data-words={words}>
+    <>
       <span class={`method ${method}`}>{method}</span>
-      <a href={`/docs/${slug}#${operationId}`}>{summary}</a>
+      <a href={`${page}#${operation.operationId}`}>{operation.summary}</a>
       <code>{path}</code>
-    </li>
+    </>
   );
 }
 
-/** The slug of the index. */
 export const INDEX = '';
 
 /** The API document as pages: an index, one page for each group, and the schemas. Built when first requested and cached. */

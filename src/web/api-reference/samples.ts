@@ -21,11 +21,13 @@ export function sampleOf(schema: Schema, schemas: ApiDocument['components']['sch
 /** Text with marked variables, so that each language can write them in its own way. */
 type Template = (variable: (name: string) => string) => string;
 
+type Header = readonly [name: string, value: Template];
+
 /** The request that the samples of all languages are written from. */
 export interface SampleRequest {
   readonly method: string;
   readonly url: Template;
-  readonly headers: readonly (readonly [string, Template])[];
+  readonly headers: readonly Header[];
   /** JSON, or undefined for none or bytes. */
   readonly json: unknown;
   readonly sendsBytes: boolean;
@@ -52,8 +54,8 @@ export function requestOf(
       ...secretsOf(operation),
       ...required
         .filter((one) => one.in === 'header')
-        .map(({ name }) => [name, (variable) => variable(variableOf(name))] as [string, Template]),
-      ...(type === undefined ? [] : [['Content-Type', () => type] as [string, Template]]),
+        .map(({ name }): Header => [name, (variable) => variable(variableOf(name))]),
+      ...(type === undefined ? [] : [['Content-Type', () => type] satisfies Header]),
     ],
     json: isJson
       ? (content?.example ?? sampleOf(content?.schema ?? {}, document.components.schemas))
@@ -65,17 +67,13 @@ export function requestOf(
 }
 
 /** The headers of the first way to authenticate. */
-function secretsOf({ security }: Operation): [string, Template][] {
-  const [first = {}] = security;
+function secretsOf({ security: [first = {}] }: Operation): Header[] {
+  const headers: Header[] = [];
   const bearer = 'sessionToken' in first ? 'SESSION_TOKEN' : 'TOKEN';
-  return [
-    ...('bearer' in first || 'interactive' in first || 'sessionToken' in first
-      ? [['Authorization', (variable) => `Bearer ${variable(bearer)}`] as [string, Template]]
-      : []),
-    ...('keySession' in first
-      ? [['X-Key-Session', (variable) => variable('KEY_SESSION')] as [string, Template]]
-      : []),
-  ];
+  if (['bearer', 'interactive', 'sessionToken'].some((scheme) => scheme in first))
+    headers.push(['Authorization', (variable) => `Bearer ${variable(bearer)}`]);
+  if ('keySession' in first) headers.push(['X-Key-Session', (variable) => variable('KEY_SESSION')]);
+  return headers;
 }
 
 function answerOf({ responses }: Operation): SampleRequest['answers'] {

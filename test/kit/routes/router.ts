@@ -61,7 +61,7 @@ export function declaredPolicies(app: NestFastifyApplication): Policy[] {
       .getAllMethodNames(prototype)
       .map((name) => prototype[name]!)
       .filter((handler) => Reflect.hasMetadata(PATH_METADATA, handler))
-      .map((handler) => policyOf(handler, metatype as Handler));
+      .flatMap((handler) => policiesOf(handler, metatype as Handler));
   });
 }
 
@@ -69,7 +69,8 @@ type Handler = () => unknown;
 
 const reflector = new Reflector();
 
-function policyOf(handler: Handler, controller: Handler): Policy {
+/** A handler may have several paths. */
+function policiesOf(handler: Handler, controller: Handler): Policy[] {
   const targets = [handler, controller];
   const flag = (key: string): true | undefined => reflector.getAllAndOverride(key, targets);
   const subscription = reflector.getAllAndOverride<{ unless?: Scope } | undefined>(
@@ -77,9 +78,9 @@ function policyOf(handler: Handler, controller: Handler): Policy {
     targets,
   );
   const access = reflector.getAllAndOverride<Access | undefined>(ACCESS, targets);
-  return {
+  return pathsOf(handler).map((path) => ({
     method: RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number] as Route['method'],
-    path: joined(pathOf(controller), pathOf(handler)),
+    path: joined(...pathsOf(controller), path),
     access: access?.kind === 'bearer' ? access.scopes : (access?.kind as Route['access']),
     needsSubscription: subscription && true,
     unlessGranted: subscription?.unless,
@@ -87,10 +88,11 @@ function policyOf(handler: Handler, controller: Handler): Policy {
     isUnbound: flag(UNBOUND),
     isUnlimited: flag(keyOf(Unlimited())),
     seesDeletedUsers: flag(SEES_DELETED_USERS),
-  };
+  }));
 }
 
-const pathOf = (target: Handler): string => Reflect.getMetadata(PATH_METADATA, target) as string;
+const pathsOf = (target: Handler): string[] =>
+  [Reflect.getMetadata(PATH_METADATA, target) as string | string[]].flat();
 
 const joined = (...parts: string[]): string => `/${parts.join('/').split('/').filter(Boolean).join('/')}`;
 
