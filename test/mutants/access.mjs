@@ -239,11 +239,11 @@ export const ACCESS_MUTANTS = [
   {
     name: 'address confirmed by opening a link',
     promise: 'An account whose address must be confirmed has no session before its form is posted.',
-    unit: 'VerifyController.show',
+    unit: 'ConfirmController.show',
     find: 'async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {',
     replace: `async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const [, token = ''] = /token=([\\w-]+)/.exec(request.url) ?? [];
-    await this.verification.confirm(token, { ip: request.ip, userAgent: '' });`,
+    await this.link.confirm(token, { ip: request.ip, userAgent: '' });`,
     tests: [[VERIFICATION, 'has no session until']],
   },
   {

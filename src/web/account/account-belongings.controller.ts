@@ -1,29 +1,86 @@
-import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { byUser } from '../../domain/auth/audit/index.js';
-import { Public } from '../../access/index.js';
-import { PageErrorFilter, redirect } from '../layout/index.js';
 import { Purchases } from '../../domain/billing/index.js';
 import { Devices } from '../../domain/devices/index.js';
-import { NotFound } from '../../platform/http/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
-import { ACCOUNT_BELONGINGS_DOCS } from './account-page.controller.js';
-import { ACCOUNT, AccountForms } from './account-forms.js';
+import { Workspaces } from '../../domain/workspaces/index.js';
+import { page } from '../../platform/api-docs/index.js';
+import { BadRequest, NotFound } from '../../platform/http/index.js';
+import { formDocs, NAME_FAULT, PublicPages } from '../layout/index.js';
+import {
+  AccountForms,
+  DONE_ONLY,
+  DONE_OR_AGAIN,
+  type FormResult,
+  type SubmittedForm,
+} from './account-forms.js';
 import { billingPage } from './account-page.js';
 import { isLasting, TokenForms } from './token-forms.js';
 
-/** The account page's forms for devices, tokens and billing. */
-@Controller('account')
-@Documented(ACCOUNT_BELONGINGS_DOCS)
-@Public('the page has its own session, cookie, origin and form checks')
-@UseFilters(PageErrorFilter)
+const OF_WORKSPACE = { ...DONE_OR_AGAIN, 404: 'workspace not found' };
+
+/** The account page's forms for workspaces, devices, tokens and billing. */
+@PublicPages('account', {
+  renameWorkspace: formDocs('Rename a workspace', OF_WORKSPACE),
+  deleteWorkspace: formDocs(
+    'Delete a workspace',
+    OF_WORKSPACE,
+    'Needs the name of the workspace, and the password unless it was given in the last ten minutes.',
+  ),
+  removeDevice: formDocs('Delete a device', { ...DONE_ONLY, 404: 'device not found' }),
+  mintToken: formDocs('Create a personal access token', {
+    200: page('the account page with the token, which is shown only once'),
+    ...OF_WORKSPACE,
+  }),
+  revokeToken: formDocs('Revoke a personal access token', { ...DONE_ONLY, 404: 'token not found' }),
+  openBilling: formDocs('Open the billing portal or the checkout page', {
+    200: page('a page with the link'),
+    ...DONE_ONLY,
+    409: 'subscriptions are disabled, or the account already has one',
+  }),
+})
 export class AccountBelongingsController {
   constructor(
     private readonly forms: AccountForms,
+    private readonly workspaces: Workspaces,
     private readonly devices: Devices,
     private readonly tokenForms: TokenForms,
     private readonly purchases: Purchases,
   ) {}
+
+  @Post('workspaces/rename')
+  async renameWorkspace(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.forms.act(request, reply, async (posted) => {
+      const id = await this.workspaceOf(posted);
+      try {
+        await this.workspaces.rename(id, posted.form.text('name'));
+        return { done: 'workspace-name' };
+      } catch (error) {
+        if (!(error instanceof BadRequest)) throw error;
+        return this.forms.again(posted, { faults: { name: NAME_FAULT } });
+      }
+    });
+  }
+
+  @Post('workspaces/delete')
+  async deleteWorkspace(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.forms.act(request, reply, async (posted) => {
+      const { name } = await this.workspaces.get(await this.workspaceOf(posted));
+      if (posted.form.text('confirm_name') !== name)
+        return this.forms.again(posted, {
+          faults: { confirm_name: 'This is not the name of the workspace.' },
+        });
+      return this.forms.confirmed(posted, async () => {
+        await this.workspaces.delete(await this.workspaceOf(posted), byUser(request));
+        return { done: 'workspace' };
+      });
+    });
+  }
+
+  /** @throws NotFound unless it is a workspace of the user */
+  private workspaceOf({ session: { userId }, form }: SubmittedForm): Promise<string> {
+    return this.workspaces.requireOwned(form.text('id'), { userId, workspaceId: null });
+  }
 
   @Post('devices/remove')
   async removeDevice(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
@@ -33,33 +90,21 @@ export class AccountBelongingsController {
     });
   }
 
-  /** GET of the form's address, for example on a reload: redirects to /account. */
-  @Get('tokens')
-  async leaveTokens(@Res() reply: FastifyReply): Promise<void> {
-    await redirect(reply, ACCOUNT);
-  }
-
-  /** Answers with the page itself, not with a redirect: a token is shown once and not stored. */
   @Post('tokens')
   async mintToken(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async (posted) => {
-      const { session, form, browserRequest } = posted;
-      const rejected = isLasting(form) ? await this.forms.confirm(posted) : undefined;
-      if (rejected) {
-        const { status, headers, fault, alert } = rejected;
-        const failedMint = this.tokenForms.unconfirmed(form, fault);
-        const messages = { failedMint, ...(alert === undefined ? {} : { alert }) };
-        return { page: { ...(await this.forms.page(browserRequest, messages)), status, headers } };
-      }
-      const minted = await this.tokenForms.mint(
-        { userId: session.userId, sessionId: session.id },
-        form,
-        byUser(request),
-      );
-      if ('faults' in minted)
-        return { page: { ...(await this.forms.page(browserRequest, { failedMint: minted })), status: 422 } };
-      return { page: await this.forms.page(browserRequest, { minted }) };
+      const mint = (): Promise<FormResult> => this.mint(posted, request);
+      return isLasting(posted.form) ? this.forms.confirmed(posted, mint) : mint();
     });
+  }
+
+  /** Answers with the page itself, not with a redirect: a token is shown once and not stored. */
+  private async mint(posted: SubmittedForm, request: FastifyRequest): Promise<FormResult> {
+    const { session, form, browserRequest } = posted;
+    const owner = { userId: session.userId, sessionId: session.id };
+    const minted = await this.tokenForms.mint(owner, form, byUser(request));
+    if ('faults' in minted) return this.forms.again(posted, minted);
+    return { page: await this.forms.page(browserRequest, { minted }) };
   }
 
   @Post('tokens/revoke')
@@ -68,11 +113,6 @@ export class AccountBelongingsController {
       await this.tokenForms.revoke(session.userId, form.text('id'), byUser(request));
       return {};
     });
-  }
-
-  @Get('billing')
-  async leaveBilling(@Res() reply: FastifyReply): Promise<void> {
-    await redirect(reply, ACCOUNT);
   }
 
   /**

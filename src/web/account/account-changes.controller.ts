@@ -1,64 +1,67 @@
-import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public, Transfer } from '../../access/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
-import { byUser } from '../../domain/auth/audit/index.js';
-import { Subscriptions } from '../../domain/billing/index.js';
+import { Transfer } from '../../access/index.js';
 import { ExportDownload } from '../../domain/accounts/export/index.js';
-import { PageErrorFilter, redirect } from '../layout/index.js';
+import { AccountDeletion } from '../../domain/accounts/index.js';
+import { byUser } from '../../domain/auth/audit/index.js';
+import { Users } from '../../domain/auth/index.js';
+import { Subscriptions } from '../../domain/billing/index.js';
+import { page } from '../../platform/api-docs/index.js';
+import { BadRequest } from '../../platform/http/index.js';
 import { OpenWhenReadOnly } from '../../platform/kill-switch.js';
-import { ACCOUNT_CHANGES_DOCS } from './account-page.controller.js';
-import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
-import type { FlashMessages } from './action-form.js';
+import { formDocs, NAME_FAULT, PublicPages } from '../layout/index.js';
+import {
+  AccountForms,
+  DONE_ONLY,
+  DONE_OR_AGAIN,
+  type FormResult,
+  type SubmittedForm,
+} from './account-forms.js';
 import { deletedPage } from './profile.js';
-import { ProfileForms } from './profile-forms.js';
-import { WorkspaceForms } from './workspace-forms.js';
 
-/** The account page's forms for the account itself, its workspaces, trial, export and deletion. */
-@Controller('account')
-@Documented(ACCOUNT_CHANGES_DOCS)
-@Public('the page has its own session, cookie, origin and form checks')
-@UseFilters(PageErrorFilter)
+const WRONG_ADDRESS = { faults: { confirm_email: 'This is not the address of the account.' } };
+
+/** The account page's forms for the account itself: its name, trial, export and deletion. */
+@PublicPages('account', {
+  rename: formDocs('Change the name', DONE_OR_AGAIN),
+  startTrial: formDocs('Start the trial', {
+    ...DONE_ONLY,
+    409: 'the trial was started before, or subscriptions are disabled',
+  }),
+  export: formDocs(
+    'Export the account',
+    {
+      200: { description: 'the archive', content: { 'application/x-tar': {} } },
+      ...DONE_OR_AGAIN,
+      503: 'an export of this account is under way, or too many others are',
+    },
+    'Needs the password unless it was given in the last ten minutes.',
+  ),
+  delete: formDocs(
+    'Delete the account and all its data',
+    { 200: page('the account is deleted'), ...DONE_OR_AGAIN },
+    'Needs the address of the account, and the password unless it was given in the last ten minutes.',
+  ),
+})
 export class AccountChangesController {
   constructor(
     private readonly forms: AccountForms,
-    private readonly profileForms: ProfileForms,
-    private readonly workspaceForms: WorkspaceForms,
+    private readonly users: Users,
+    private readonly deletion: AccountDeletion,
     private readonly subscriptions: Subscriptions,
     private readonly exportDownload: ExportDownload,
   ) {}
 
-  /** GET of a form's address, for example on a reload: redirects to /account. */
-  @Get('name')
-  async leaveName(@Res() reply: FastifyReply): Promise<void> {
-    await redirect(reply, ACCOUNT);
-  }
-
-  @Get('workspaces/rename')
-  async leaveWorkspaceName(@Res() reply: FastifyReply): Promise<void> {
-    await redirect(reply, ACCOUNT);
-  }
-
-  @Get('workspaces/delete')
-  async leaveWorkspaces(@Res() reply: FastifyReply): Promise<void> {
-    await redirect(reply, ACCOUNT);
-  }
-
-  @Get('export')
-  async leaveExport(@Res() reply: FastifyReply): Promise<void> {
-    await redirect(reply, ACCOUNT);
-  }
-
-  @Get('delete')
-  async leaveDelete(@Res() reply: FastifyReply): Promise<void> {
-    await redirect(reply, ACCOUNT);
-  }
-
   @Post('name')
   async rename(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async (posted) => {
-      const failedRename = await this.profileForms.rename(posted.session, posted.form);
-      return failedRename ? this.forms.again(posted, { failedRename }) : { done: 'name' };
+      try {
+        await this.users.rename(posted.session.userId, posted.form.text('name'));
+        return { done: 'name' };
+      } catch (error) {
+        if (!(error instanceof BadRequest)) throw error;
+        return this.forms.again(posted, { faults: { name: NAME_FAULT } });
+      }
     });
   }
 
@@ -70,74 +73,36 @@ export class AccountChangesController {
     });
   }
 
-  @Post('workspaces/rename')
-  async renameWorkspace(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, async (posted) => {
-      const failed = await this.workspaceForms.rename(posted.session.userId, posted.form);
-      return failed ? this.forms.again(posted, { failedWorkspaceName: failed }) : { done: 'workspace-name' };
-    });
-  }
-
-  @Post('workspaces/delete')
-  async deleteWorkspace(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, async (posted) => {
-      const { session, form } = posted;
-      const wrong = await this.workspaceForms.checkName(session.userId, form);
-      if (wrong) return this.forms.again(posted, { failedWorkspaceDeletion: wrong });
-      const again = await this.unconfirmed(posted, (password) => ({
-        failedWorkspaceDeletion: {
-          id: form.text('id'),
-          value: form.text('confirm_name'),
-          faults: { password },
-        },
-      }));
-      if (again) return again;
-      await this.workspaceForms.delete(session.userId, form, byUser(request));
-      return { done: 'workspace' };
-    });
-  }
-
   @Transfer()
   @Post('export')
   @HttpCode(200)
   @OpenWhenReadOnly('reads only; the audit log is written in any case')
   async export(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, async (posted) => {
-      const again = await this.unconfirmed(posted, (fault) => ({ failedExport: { fault } }));
-      const { userId, id: sessionId } = posted.session;
-      return again ?? { send: () => this.exportDownload.send(request, reply, { userId, sessionId }) };
-    });
+    await this.forms.actConfirmed(request, reply, ({ session: { userId, id: sessionId } }) =>
+      Promise.resolve({ send: () => this.exportDownload.send(request, reply, { userId, sessionId }) }),
+    );
   }
 
+  /** Checks the typed address before the password, which a wrong address must not ask for. */
   @Post('delete')
   async delete(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.forms.act(request, reply, async (posted) => {
       const { session, form } = posted;
-      const wrong = this.profileForms.checkAddress(session, form);
-      if (wrong) return this.forms.again(posted, { failedDeletion: wrong });
-      const again = await this.unconfirmed(posted, (password) => ({
-        failedDeletion: { value: form.text('confirm_email'), faults: { password } },
-      }));
-      if (again) return again;
-      const failedDeletion = await this.profileForms.delete(session, form, byUser(request));
-      return failedDeletion
-        ? this.forms.again(posted, { failedDeletion })
-        : { page: { content: deletedPage() } };
+      if (form.text('confirm_email').toLowerCase() !== session.email.toLowerCase())
+        return this.forms.again(posted, WRONG_ADDRESS);
+      return this.forms.confirmed(posted, () => this.deleteAccount(posted, request));
     });
   }
 
-  /** Returns the page again if the form lacks a password that it needs. */
-  private async unconfirmed(
-    posted: SubmittedForm,
-    messages: (fault: string | undefined) => FlashMessages,
-  ): Promise<FormResult | undefined> {
-    const rejected = await this.forms.confirm(posted);
-    if (!rejected) return undefined;
-    const { fault, alert } = rejected;
-    return this.forms.again(
-      posted,
-      { ...messages(fault), ...(alert === undefined ? {} : { alert }) },
-      rejected,
-    );
+  /** Deletes it at once. The typed address is checked again with the account's, which may have changed meanwhile. */
+  private async deleteAccount(posted: SubmittedForm, request: FastifyRequest): Promise<FormResult> {
+    const { session, form } = posted;
+    try {
+      await this.deletion.delete(session.userId, form.text('confirm_email'), byUser(request));
+      return { page: { content: deletedPage() } };
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error;
+      return this.forms.again(posted, WRONG_ADDRESS);
+    }
   }
 }

@@ -1,14 +1,11 @@
-import { Controller, Get, Param, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Param, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../access/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
 import { BrowserFactors } from '../../domain/auth/index.js';
-import { Configuration } from '../../platform/config/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { BadRequest, NotFound } from '../../platform/http/index.js';
-import { type Page, PageErrorFilter, redirect, withAlert } from '../layout/index.js';
-import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
-import { ACCOUNT_FACTORS_DOCS } from './account-page.controller.js';
-import { backupCodesPage, type FactorChange, factorSetUpPage } from './factors.js';
+import { formDocs, type Page, PublicPages, redirect, withAlert } from '../layout/index.js';
+import { ACCOUNT, AccountForms, DONE_OR_AGAIN, LEAVE_ANY, type SubmittedForm } from './account-forms.js';
+import { backupCodesPage, factorSetUpPage } from './factors.js';
 
 const WRONG_CODE =
   'This code is wrong. Check that the clock of your phone is right, and enter the next code.';
@@ -17,16 +14,26 @@ const TOTP_URI = /^otpauth:\/\/totp\/[!-~]{1,600}$/;
 
 const FORMS: readonly string[] = ['set-up', 'confirm', 'codes', 'remove'];
 
+const CODES = {
+  200: page('a page with the backup codes, which are shown only once'),
+  ...DONE_OR_AGAIN,
+};
+
 /** The account page's forms for the second factor. */
-@Controller('account/factor')
-@Documented(ACCOUNT_FACTORS_DOCS)
-@Public('the page has its own session, cookie, origin and form checks')
-@UseFilters(PageErrorFilter)
+@PublicPages('account/factor', {
+  leave: LEAVE_ANY,
+  setUp: formDocs('Begin to set up the second factor', {
+    200: page('a page with the new key'),
+    ...DONE_OR_AGAIN,
+  }),
+  confirm: formDocs('Turn the second factor on', CODES),
+  renewCodes: formDocs('Replace the backup codes', CODES),
+  remove: formDocs('Turn the second factor off', DONE_OR_AGAIN),
+})
 export class AccountFactorsController {
   constructor(
     private readonly forms: AccountForms,
     private readonly browserFactors: BrowserFactors,
-    private readonly configuration: Configuration,
   ) {}
 
   /** GET of a form's address, for example on a reload: redirects to /account. */
@@ -39,7 +46,7 @@ export class AccountFactorsController {
   @Post('set-up')
   @HttpCode(200)
   async setUp(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.change(request, reply, 'set-up', async (posted) => {
+    await this.forms.actConfirmed(request, reply, async (posted) => {
       const uri = await this.browserFactors.begin(posted.browserRequest);
       return uri === null ? {} : { page: this.setUpPage(posted, { uri }) };
     });
@@ -67,7 +74,7 @@ export class AccountFactorsController {
   @Post('codes')
   @HttpCode(200)
   async renewCodes(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.change(request, reply, 'codes', async (posted) => {
+    await this.forms.actConfirmed(request, reply, async (posted) => {
       const codes = await this.browserFactors.renewCodes(posted.browserRequest);
       return codes ? { page: this.codesPage(posted, codes) } : {};
     });
@@ -75,25 +82,9 @@ export class AccountFactorsController {
 
   @Post('remove')
   async remove(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.change(request, reply, 'remove', async ({ browserRequest }) => {
-      await this.browserFactors.disable(browserRequest);
+    await this.forms.actConfirmed(request, reply, async (posted) => {
+      await this.browserFactors.disable(posted.browserRequest);
       return { done: 'factor-off' };
-    });
-  }
-
-  /** Runs a change that needs a recent sign-in, or shows the fault in the password. */
-  private async change(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    change: FactorChange,
-    work: (posted: SubmittedForm) => Promise<FormResult>,
-  ): Promise<void> {
-    await this.forms.act(request, reply, async (posted) => {
-      const rejected = await this.forms.confirm(posted);
-      if (!rejected) return work(posted);
-      const { status, headers, fault, alert } = rejected;
-      const messages = { failedFactor: { change, fault }, ...(alert === undefined ? {} : { alert }) };
-      return { page: { ...(await this.forms.page(posted.browserRequest, messages)), status, headers } };
     });
   }
 
@@ -101,12 +92,11 @@ export class AccountFactorsController {
     { browserRequest: { csrfToken, cookies } }: SubmittedForm,
     shown: { uri: string; fault?: string; alert?: string },
   ): Page {
-    const { publicHost: host } = this.configuration;
-    const content = factorSetUpPage({ host, csrfToken: csrfToken.value, ...shown });
+    const content = factorSetUpPage({ host: this.forms.host, csrfToken: csrfToken.value, ...shown });
     return { content, formTargets: ["'self'"], cookies };
   }
 
   private codesPage({ browserRequest: { cookies } }: SubmittedForm, codes: readonly string[]): Page {
-    return { content: backupCodesPage({ host: this.configuration.publicHost, codes }), cookies };
+    return { content: backupCodesPage({ host: this.forms.host, codes }), cookies };
   }
 }

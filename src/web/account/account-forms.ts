@@ -3,24 +3,40 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BrowserSession } from '../../domain/auth/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import {
-  type RejectedSignIn,
+  ANSWERED,
+  type Faults,
   Form,
+  ONWARDS,
   OUT_OF_DATE,
   type Page,
   redirect,
+  REFUSED,
+  type RejectedSignIn,
   sendPage,
   type BrowserRequest,
   BrowserRequests,
   Confirmations,
-  type RejectedConfirmation,
   singleSignOnOption,
 } from '../layout/index.js';
-import type { FlashMessages } from './action-form.js';
+import type { FlashMessages } from './account-form.js';
 import { Activity } from './activity.js';
 import { AccountOverview } from './account-overview.js';
 import { accountPage, accountSignInPage } from './account-page.js';
 
 export const ACCOUNT = '/account';
+
+/** Documentation of the answers to a form that is accepted, or else shown again. */
+export const DONE_OR_AGAIN = { 303: ONWARDS, ...ANSWERED };
+/** The same of a form with nothing to correct. */
+export const DONE_ONLY = { 303: ONWARDS, ...REFUSED };
+
+/** Documentation of GET of a form's address, for example on a reload. */
+export const LEAVE = { summary: 'Redirect to the account page', answers: { 303: ONWARDS } };
+export const LEAVE_ANY = {
+  ...LEAVE,
+  path: { form: { description: 'Any of the forms below.' } },
+  answers: { 303: ONWARDS, 404: 'there is no such form' },
+};
 
 /** Notices of the account page, selected by its query after a form was processed. */
 const DONE = {
@@ -41,6 +57,8 @@ export interface SubmittedForm {
   readonly session: BrowserSession;
   readonly form: Form;
   readonly browserRequest: BrowserRequest;
+  /** The address to which it was posted. */
+  readonly action: string;
 }
 
 /** The answer to a form: the account page again, unless `page` is set, and the cookies to set. */
@@ -51,6 +69,16 @@ export interface FormResult {
   readonly done?: Done;
   /** Sends an answer other than a page. */
   readonly send?: () => Promise<void>;
+}
+
+interface Rejection {
+  readonly faults?: Faults;
+  /** What concerns none of the fields: at the top of the page, or of the form. */
+  readonly alert?: string | undefined;
+  readonly alertInForm?: string | undefined;
+  /** Defaults to 422. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The common part of all forms of the account page. */
@@ -64,7 +92,6 @@ export class AccountForms {
     private readonly activity: Activity,
   ) {}
 
-  /** Shown in the header of every page. */
   get host(): string {
     return this.configuration.publicHost;
   }
@@ -81,10 +108,20 @@ export class AccountForms {
     reply: FastifyReply,
     work: (posted: SubmittedForm) => Promise<FormResult>,
   ): Promise<void> {
+    const action = request.routeOptions.url ?? '';
     await this.receive(request, reply, async (browserRequest, form) => {
-      if (!browserRequest.session) return {};
-      return work({ session: browserRequest.session, form, browserRequest: browserRequest });
+      const { session } = browserRequest;
+      return session ? work({ session, form, browserRequest, action }) : {};
     });
+  }
+
+  /** The same for a form whose effect cannot be undone or outlives the session: see `confirmed`. */
+  async actConfirmed(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (posted: SubmittedForm) => Promise<FormResult>,
+  ): Promise<void> {
+    await this.act(request, reply, (posted) => this.confirmed(posted, () => work(posted)));
   }
 
   /** Like `act`, also for users who are not signed in. @throws Forbidden when another site has posted it */
@@ -107,18 +144,20 @@ export class AccountForms {
       ]);
   }
 
-  /** For forms whose effect cannot be undone or outlives the session. Returns the fault, if any. */
-  confirm({ form, browserRequest }: SubmittedForm): Promise<RejectedConfirmation | undefined> {
-    return this.confirmations.check(form, browserRequest);
+  /** Does the work unless the form lacks the password, which it needs when the user has not signed in recently. */
+  async confirmed(posted: SubmittedForm, work: () => Promise<FormResult>): Promise<FormResult> {
+    const rejected = await this.confirmations.check(posted.form, posted.browserRequest);
+    if (!rejected) return work();
+    const { fault, ...others } = rejected;
+    return this.again(posted, { ...others, faults: { confirm_password: fault } });
   }
 
   /** The page again, after a form that was not accepted. */
-  async again(
-    { browserRequest }: SubmittedForm,
-    messages: FlashMessages,
-    { status, headers }: Pick<RejectedConfirmation, 'status' | 'headers'> = { status: 422, headers: {} },
-  ): Promise<FormResult> {
-    return { page: { ...(await this.page(browserRequest, messages)), status, headers } };
+  async again(posted: SubmittedForm, rejection: Rejection): Promise<FormResult> {
+    const { form: entered, action, browserRequest } = posted;
+    const { faults = {}, alert, alertInForm, status = 422, headers } = rejection;
+    const rejected = { action, entered, faults, alert: alertInForm };
+    return { page: { ...(await this.page(browserRequest, { alert, rejected })), status, headers } };
   }
 
   /** The account, or the sign-in form. */
@@ -130,7 +169,7 @@ export class AccountForms {
     const { publicHost, signupEnabled, hasMail, stripeSecretKey, hasSubscriptions, oidcOnly } =
       this.configuration;
     const singleSignOn = singleSignOnOption(this.configuration, 'account');
-    const common = { ...messages, host: publicHost, csrfToken: csrfToken.value };
+    const common = { ...messages, host: publicHost, csrfToken: csrfToken.value, singleSignOn };
     const content = session
       ? accountPage({
           ...common,
@@ -141,14 +180,8 @@ export class AccountForms {
           canChangeEmail: hasMail,
           hasBilling: stripeSecretKey !== undefined && hasSubscriptions,
           hasPasswords: !oidcOnly,
-          singleSignOn,
         })
-      : accountSignInPage({
-          ...common,
-          canSignUp: signupEnabled,
-          canRecover: hasMail,
-          singleSignOn,
-        });
+      : accountSignInPage({ ...common, canSignUp: signupEnabled, canRecover: hasMail });
     return { content, formTargets: ["'self'"], cookies };
   }
 }

@@ -19,93 +19,73 @@ import type { MutableNotice } from '../../domain/accounts/notices/index.js';
 import { NoticesForm } from './notices-form.js';
 import { TokenForms, type TokenOverview } from './token-forms.js';
 
-/** Storage usage of an account. */
-interface StoredThings {
+export const MOST_DEVICES = 100;
+
+/** What an account has. */
+interface Belongings {
   readonly documents: DocumentUsage;
   readonly storage: StorageUsage;
   readonly listed: readonly WorkspaceContents[];
+  readonly devices: readonly Device[];
 }
 
 @Injectable()
-export class StorageOverview {
+export class BelongingsOverview {
   constructor(
     private readonly documents: DocumentQuota,
     private readonly assets: StorageQuota,
     private readonly contents: ContentsOfWorkspaces,
+    private readonly devices: Devices,
   ) {}
 
-  /** Sequential: a page must not take several connections at once. */
-  async of(userId: string): Promise<StoredThings> {
+  async of(userId: string): Promise<Belongings> {
     return {
       documents: await this.documents.usage(userId),
       storage: await this.assets.usage(userId),
       listed: await this.contents.of(userId),
+      devices: await this.devices.newest(userId, MOST_DEVICES),
     };
   }
 }
 
-/** Devices listed, at most. */
-export const MOST_DEVICES = 100;
-
-/** The second factors of a user, and the access to the admin page. */
-interface Factors {
+/** The ways in which a user signs in, the sessions, and the access to the admin page. */
+interface SignIns {
   /** Unused backup codes, or null without a second factor. */
   readonly codesLeft: number | null;
   readonly passkeys: readonly ListedPasskey[];
   readonly isAdministrator: boolean;
   /** Whether the admin page opens in this session: a factor must have been given in it. */
   readonly opensAdminPage: boolean;
-}
-
-@Injectable()
-export class FactorOverview {
-  constructor(
-    private readonly secondFactors: SecondFactors,
-    private readonly passkeys: Passkeys,
-    private readonly administrators: Administrators,
-  ) {}
-
-  async of(session: BrowserSession): Promise<Factors> {
-    const { userId } = session;
-    const isAdministrator = await this.administrators.isPromoted(userId);
-    return {
-      codesLeft: await this.secondFactors.codesLeft(userId),
-      passkeys: await this.passkeys.list(userId),
-      isAdministrator,
-      opensAdminPage: isAdministrator && (await this.administrators.isAdmitted(session)),
-    };
-  }
-}
-
-/** The ways in which a user signs in, and the sessions and devices. */
-interface SignIns extends Factors {
   readonly sessions: readonly ListedSession[];
-  readonly devices: readonly Device[];
   readonly link: LinkState;
 }
 
 @Injectable()
 export class SignInOverview {
   constructor(
+    private readonly secondFactors: SecondFactors,
+    private readonly passkeys: Passkeys,
+    private readonly administrators: Administrators,
     private readonly userSessions: UserSessions,
-    private readonly factors: FactorOverview,
-    private readonly devices: Devices,
     private readonly providerLinks: ProviderLinks,
   ) {}
 
   async of(session: BrowserSession): Promise<SignIns> {
     const { userId, id } = session;
+    const isAdministrator = await this.administrators.isPromoted(userId);
     return {
-      ...(await this.factors.of(session)),
+      codesLeft: await this.secondFactors.codesLeft(userId),
+      passkeys: await this.passkeys.list(userId),
+      isAdministrator,
+      opensAdminPage: isAdministrator && (await this.administrators.isAdmitted(session)),
       sessions: await this.userSessions.list(userId, id),
-      devices: await this.devices.newest(userId, MOST_DEVICES),
       link: await this.providerLinks.state(userId),
     };
   }
 }
 
 /** Everything the account page shows, from the services behind the API. */
-export interface Overview extends TokenOverview, StoredThings, SignIns {
+export interface Overview extends TokenOverview, Belongings, SignIns {
   readonly subscription: Subscription;
   /** The kinds of mail that are on; undefined where the service sends none that can be turned off. */
   readonly wantedNotices: readonly MutableNotice[] | undefined;
@@ -115,7 +95,7 @@ export interface Overview extends TokenOverview, StoredThings, SignIns {
 export class AccountOverview {
   constructor(
     private readonly subscriptions: Subscriptions,
-    private readonly storage: StorageOverview,
+    private readonly belongings: BelongingsOverview,
     private readonly signIns: SignInOverview,
     private readonly noticesForm: NoticesForm,
     private readonly tokenForms: TokenForms,
@@ -126,7 +106,7 @@ export class AccountOverview {
     const { userId } = session;
     return {
       subscription: await this.subscriptions.of(userId),
-      ...(await this.storage.of(userId)),
+      ...(await this.belongings.of(userId)),
       ...(await this.signIns.of(session)),
       wantedNotices: await this.noticesForm.wanted(userId),
       ...(await this.tokenForms.overview(userId)),

@@ -1,249 +1,66 @@
-import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../access/index.js';
 import { byUser } from '../../domain/auth/audit/index.js';
-import { BrowserSessions, UserSessions } from '../../domain/auth/index.js';
-import { Documented, page } from '../../platform/api-docs/index.js';
+import { BrowserSessions, PASSWORD_FAULTS, type Refusal, UserSessions } from '../../domain/auth/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { OpenWhenReadOnly } from '../../platform/kill-switch.js';
 import {
-  ANSWERED,
-  FORM,
-  ONWARDS,
-  PageErrorFilter,
+  type Faults,
+  formDocs,
+  PublicPages,
   redirect,
-  REFUSED,
   SignInForms,
   SUSPENDED,
+  withAlert,
 } from '../layout/index.js';
-import { ACCOUNT, AccountForms } from './account-forms.js';
-import { PasswordForm } from './password.js';
+import { ACCOUNT, AccountForms, DONE_ONLY, DONE_OR_AGAIN, LEAVE } from './account-forms.js';
 
-const DONE = { body: FORM, answers: { 303: ONWARDS, ...REFUSED } } as const;
-const LEAVE = { summary: 'Redirect to the account page', answers: { 303: ONWARDS } } as const;
+/** The addresses of forms below /account, which a reload of a page that answers one opens with GET. */
+const FORMS = [
+  'password',
+  'email',
+  'notices',
+  'tokens',
+  'billing',
+  'single-sign-on/disconnect',
+  'name',
+  'workspaces/rename',
+  'workspaces/delete',
+  'export',
+  'delete',
+];
 
-const ANY_FORM = {
-  path: { form: { description: 'Any of the forms below.' } },
-  answers: { 303: ONWARDS, 404: 'there is no such form' },
-} as const;
-
-export const ACCOUNT_PAGE_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    show: {
-      summary: 'Show the account page or the sign-in form',
-      answers: { 200: page('the page'), 403: SUSPENDED },
-    },
-    signIn: {
-      summary: 'Sign in or sign up',
-      body: FORM,
-      answers: { 200: page('the page asks for a code of the second factor'), 303: ONWARDS, ...ANSWERED },
-    },
-    leavePassword: LEAVE,
-    changePassword: {
-      summary: 'Change the password',
-      body: FORM,
-      answers: { 303: ONWARDS, ...ANSWERED },
-    },
-    signOut: { summary: 'Sign out', ...DONE },
-    endSession: { summary: 'Revoke a session', ...withAbsent('session not found') },
-    endOtherSessions: { summary: 'Revoke all other sessions', ...DONE },
-  },
-} as const;
-
-export const ACCOUNT_EMAIL_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    leave: LEAVE,
-    change: {
-      summary: 'Have a link sent to another email address',
-      description: 'The answer is the same for an address that has an account.',
-      body: FORM,
-      answers: { 303: ONWARDS, ...ANSWERED, 404: 'the service cannot send mail' },
-    },
-  },
-} as const;
-
-export const ACCOUNT_NOTICES_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    leave: LEAVE,
-    choose: {
-      summary: 'Choose which mails are sent',
-      description: 'Mails about the security of the account are always sent.',
-      body: FORM,
-      answers: { 303: ONWARDS, ...REFUSED, 404: 'the service sends no mail that can be turned off' },
-    },
-  },
-} as const;
-
-export const ACCOUNT_BELONGINGS_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    removeDevice: { summary: 'Delete a device', ...withAbsent('device not found') },
-    leaveTokens: LEAVE,
-    mintToken: {
-      summary: 'Create a personal access token',
-      body: FORM,
-      answers: {
-        200: page('the account page with the token, which is shown only once'),
-        303: ONWARDS,
-        ...ANSWERED,
-        404: 'workspace not found',
-      },
-    },
-    revokeToken: { summary: 'Revoke a personal access token', ...withAbsent('token not found') },
-    leaveBilling: LEAVE,
-    openBilling: {
-      summary: 'Open the billing portal or the checkout page',
-      body: FORM,
-      answers: {
-        200: page('a page with the link'),
-        303: ONWARDS,
-        ...REFUSED,
-        409: 'subscriptions are disabled, or the account already has one',
-      },
-    },
-  },
-} as const;
-
-export const ACCOUNT_FACTORS_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    leave: { ...LEAVE, ...ANY_FORM },
-    setUp: {
-      summary: 'Begin to set up the second factor',
-      body: FORM,
-      answers: { 200: page('a page with the new key'), 303: ONWARDS, ...ANSWERED },
-    },
-    confirm: {
-      summary: 'Turn the second factor on',
-      body: FORM,
-      answers: {
-        200: page('a page with the backup codes, which are shown only once'),
-        303: ONWARDS,
-        ...ANSWERED,
-      },
-    },
-    renewCodes: {
-      summary: 'Replace the backup codes',
-      body: FORM,
-      answers: {
-        200: page('a page with the backup codes, which are shown only once'),
-        303: ONWARDS,
-        ...ANSWERED,
-      },
-    },
-    remove: { summary: 'Turn the second factor off', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
-  },
-} as const;
-
-export const ACCOUNT_PASSKEYS_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    leave: { ...LEAVE, ...ANY_FORM },
-    confirm: { summary: 'Give the password again', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
-    rename: {
-      summary: 'Rename a passkey',
-      body: FORM,
-      answers: { 303: ONWARDS, ...ANSWERED, 404: 'passkey not found' },
-    },
-    remove: {
-      summary: 'Remove a passkey',
-      body: FORM,
-      answers: { 303: ONWARDS, ...ANSWERED, 404: 'passkey not found' },
-    },
-  },
-} as const;
-
-export const ACCOUNT_PROVIDER_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    leave: LEAVE,
-    disconnect: {
-      summary: 'Disconnect the account from single sign-on',
-      description: 'Needs the password unless it was given in the last ten minutes. Ends all other sessions.',
-      body: FORM,
-      answers: {
-        303: ONWARDS,
-        ...ANSWERED,
-        404: 'the account is not linked to single sign-on',
-        409: 'it is the only way to sign in to the account',
-      },
-    },
-  },
-} as const;
-
-export const ACCOUNT_CHANGES_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    leaveName: LEAVE,
-    leaveWorkspaceName: LEAVE,
-    leaveWorkspaces: LEAVE,
-    leaveExport: LEAVE,
-    leaveDelete: LEAVE,
-    rename: { summary: 'Change the name', body: FORM, answers: { 303: ONWARDS, ...ANSWERED } },
-    startTrial: {
-      summary: 'Start the trial',
-      body: FORM,
-      answers: { ...DONE.answers, 409: 'the trial was started before, or subscriptions are disabled' },
-    },
-    renameWorkspace: {
-      summary: 'Rename a workspace',
-      body: FORM,
-      answers: { 303: ONWARDS, ...ANSWERED, 404: 'workspace not found' },
-    },
-    deleteWorkspace: {
-      summary: 'Delete a workspace',
-      description:
-        'Needs the name of the workspace, and the password unless it was given in the last ten minutes.',
-      body: FORM,
-      answers: { 303: ONWARDS, ...ANSWERED, 404: 'workspace not found' },
-    },
-    export: {
-      summary: 'Export the account',
-      description: 'Needs the password unless it was given in the last ten minutes.',
-      body: FORM,
-      answers: {
-        200: { description: 'the archive', content: { 'application/x-tar': {} } },
-        303: ONWARDS,
-        ...ANSWERED,
-        503: 'an export of this account is under way, or too many others are',
-      },
-    },
-    delete: {
-      summary: 'Delete the account and all its data',
-      description:
-        'Needs the address of the account, and the password unless it was given in the last ten minutes.',
-      body: FORM,
-      answers: { 200: page('the account is deleted'), 303: ONWARDS, ...ANSWERED },
-    },
-  },
-} as const;
-
-function withAbsent(absent: string) {
-  return { body: FORM, answers: { ...DONE.answers, 404: absent } } as const;
-}
+const FAULTS: Readonly<Partial<Record<Refusal, Faults>>> = {
+  'wrong-credentials': { current_password: 'This is not your current password.' },
+  'no-password': { current_password: 'This account has no password.' },
+  'password-too-short': { new_password: PASSWORD_FAULTS.PASSWORD_TOO_SHORT },
+  'password-too-long': { new_password: PASSWORD_FAULTS.PASSWORD_TOO_LONG },
+  'password-too-common': { new_password: PASSWORD_FAULTS.PASSWORD_TOO_COMMON },
+};
+const UNUSABLE = { new_password: 'This password cannot be used.' };
 
 /** Extension of the contract: users see their account, and sign in and out, in a browser. */
-@Controller('account')
-@Documented(ACCOUNT_PAGE_DOCS)
-@Public('the page has its own session, cookie, origin and form checks')
-@UseFilters(PageErrorFilter)
+@PublicPages('account', {
+  show: {
+    summary: 'Show the account page or the sign-in form',
+    answers: { 200: page('the page'), 403: SUSPENDED },
+  },
+  leave: LEAVE,
+  signIn: formDocs('Sign in or sign up', {
+    200: page('the page asks for a code of the second factor'),
+    ...DONE_OR_AGAIN,
+  }),
+  changePassword: formDocs('Change the password', DONE_OR_AGAIN),
+  signOut: formDocs('Sign out', DONE_ONLY),
+  endSession: formDocs('Revoke a session', { ...DONE_ONLY, 404: 'session not found' }),
+  endOtherSessions: formDocs('Revoke all other sessions', DONE_ONLY),
+})
 export class AccountPageController {
   constructor(
     private readonly forms: AccountForms,
     private readonly signInForms: SignInForms,
     private readonly browserSessions: BrowserSessions,
     private readonly userSessions: UserSessions,
-    private readonly passwordForm: PasswordForm,
   ) {}
 
   @Get()
@@ -263,21 +80,29 @@ export class AccountPageController {
     });
   }
 
-  /** GET of the form's address, for example on a reload: redirects to /account. */
-  @Get('password')
-  async leavePassword(@Res() reply: FastifyReply): Promise<void> {
+  @Get(FORMS)
+  async leave(@Res() reply: FastifyReply): Promise<void> {
     await redirect(reply, ACCOUNT);
   }
 
   @Post('password')
   async changePassword(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, async ({ form, browserRequest }) => {
-      const changed = await this.passwordForm.change(form, browserRequest);
-      if (!('faults' in changed)) return { cookies: changed.cookies, done: 'password' };
-      const { status, headers } = changed;
-      return {
-        page: { ...(await this.forms.page(browserRequest, { failedChange: changed })), status, headers },
+    await this.forms.act(request, reply, async (posted) => {
+      const { form, browserRequest } = posted;
+      const change = {
+        currentPassword: form.get('current_password') ?? '',
+        newPassword: form.get('new_password') ?? '',
+        revokeAccessTokens: form.get('revoke_tokens') !== undefined,
       };
+      try {
+        const { cookie, client } = browserRequest;
+        const changed = await this.browserSessions.changePassword(cookie, change, client);
+        if (!('refusal' in changed)) return { cookies: changed.cookies, done: 'password' };
+        return await this.forms.again(posted, { faults: FAULTS[changed.refusal] ?? UNUSABLE });
+      } catch (error) {
+        const { alert: alertInForm, status, headers } = withAlert(error);
+        return this.forms.again(posted, { alertInForm, status, headers });
+      }
     });
   }
 

@@ -3,42 +3,43 @@ import {
   Credentials,
   Layout,
   Masthead,
+  Messages,
   type RejectedSignIn,
   SingleSignOnForm,
   type SingleSignOnOption,
+  SitePage,
 } from '../layout/index.js';
-import type { AccountPageProps } from './account-page-props.js';
-import { ActionForm } from './action-form.js';
-import { ActivitySection } from './activity.js';
-import { DeleteSection, ProfileSection } from './profile.js';
-import { DevicesSection, SessionsSection } from './sessions.js';
-import { EmailSection } from './email.js';
-import { ExportSection, PlanSection } from './plan.js';
-import { FactorSection } from './factors.js';
-import { NoticesSection } from './notices.js';
-import { PasskeysSection } from './passkeys.js';
-import { PasswordSection } from './password.js';
-import { SingleSignOnSection } from './single-sign-on.js';
-import { TokensSection } from './tokens.js';
-import { WorkspacesSection } from './workspaces.js';
+import { type AccountPageProps, ActionButton } from './account-form.js';
+import { LatestActivity } from './activity.js';
+import { SecondFactor } from './factors.js';
+import { EmailAddress, MailNotices } from './mail.js';
+import { PasskeyList } from './passkeys.js';
+import { BillingButton, Export, Plan } from './plan.js';
+import { Deletion, Profile } from './profile.js';
+import { DeviceList, Sessions, SignOutButton } from './sessions.js';
+import { LinkToProvider, PasswordChange } from './sign-ins.js';
+import { AccessTokens } from './tokens.js';
+import { Workspaces } from './workspaces.js';
 
-/** The parts of the page, in their order: id of the heading, name in the list of sections, content. */
-const SECTIONS: readonly (readonly [string, string, (props: AccountPageProps) => VNode])[] = [
-  ['plan', 'Plan and storage', PlanSection],
-  ['workspaces', 'Workspaces', WorkspacesSection],
-  ['profile', 'Profile', ProfileSection],
-  ['email', 'Email address', EmailSection],
-  ['notices', 'Mail notices', NoticesSection],
-  ['password', 'Password', PasswordSection],
-  ['factor', 'Second factor', FactorSection],
-  ['passkeys', 'Passkeys', PasskeysSection],
-  ['single-sign-on', 'Single sign-on', SingleSignOnSection],
-  ['sessions', 'Sessions', SessionsSection],
-  ['devices', 'Devices', DevicesSection],
-  ['tokens', 'Access tokens', TokensSection],
-  ['activity', 'Activity', ActivitySection],
-  ['export', 'Export', ExportSection],
-  ['delete', 'Delete account', DeleteSection],
+type Part = (props: AccountPageProps) => VNode | null;
+
+/** The parts of the page, in their order: id and text of the heading, the content, and what stands beside the heading. */
+const SECTIONS: readonly (readonly [string, string, Part, Part?])[] = [
+  ['plan', 'Plan and storage', Plan, BillingButton],
+  ['workspaces', 'Workspaces', Workspaces],
+  ['profile', 'Profile', Profile],
+  ['email', 'Email address', EmailAddress],
+  ['notices', 'Mail notices', MailNotices],
+  ['password', 'Password', PasswordChange],
+  ['factor', 'Second factor', SecondFactor],
+  ['passkeys', 'Passkeys', PasskeyList],
+  ['single-sign-on', 'Single sign-on', LinkToProvider],
+  ['sessions', 'Sessions', Sessions, SignOutButton],
+  ['devices', 'Devices', DeviceList],
+  ['tokens', 'Access tokens', AccessTokens],
+  ['activity', 'Activity', LatestActivity],
+  ['export', 'Export', Export],
+  ['delete', 'Delete account', Deletion],
 ];
 
 export function accountPage(props: AccountPageProps): VNode {
@@ -58,23 +59,10 @@ export function accountPage(props: AccountPageProps): VNode {
           <h1>{session.name}</h1>
           <p class="hint">{session.email}</p>
         </div>
-        <ActionForm action="/account/sign-out" csrfToken={csrfToken}>
-          <button type="submit" class="quiet">
-            Sign out
-          </button>
-        </ActionForm>
+        <ActionButton action="/account/sign-out" csrfToken={csrfToken} text="Sign out" />
       </div>
       <Administration overview={props.overview} />
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
-      {notice && (
-        <p class="notice" role="status">
-          {notice}
-        </p>
-      )}
+      <Messages {...{ alert, notice }} />
       {props.singleSignOn && props.needsConfirmation && (
         <section aria-labelledby="confirm">
           <h2 id="confirm">Confirm that it is you</h2>
@@ -93,8 +81,18 @@ export function accountPage(props: AccountPageProps): VNode {
           ))}
         </ul>
       </nav>
-      {sections.map(([id, , Section]) => (
-        <Section key={id} {...props} />
+      {sections.map(([id, name, Content, Beside]) => (
+        <section key={id} aria-labelledby={id}>
+          {Beside ? (
+            <div class="heading">
+              <h2 id={id}>{name}</h2>
+              <Beside {...props} />
+            </div>
+          ) : (
+            <h2 id={id}>{name}</h2>
+          )}
+          <Content {...props} />
+        </section>
       ))}
     </Layout>
   );
@@ -121,12 +119,9 @@ function Administration({ overview }: Pick<AccountPageProps, 'overview'>): VNode
   );
 }
 
-/** The page that links to the payment provider. */
 export function billingPage(url: string, host: string): VNode {
   return (
-    <Layout title="Billing">
-      <Masthead host={host} at="account" />
-      <h1>Your billing page is ready</h1>
+    <SitePage title="Billing" heading="Your billing page is ready" host={host} at="account">
       <p>
         Payments are made at <span class="name">{new URL(url).host}</span>. The link is valid for a few
         minutes.
@@ -137,7 +132,7 @@ export function billingPage(url: string, host: string): VNode {
       <p>
         <a href="/account">Back to your account</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -154,14 +149,8 @@ interface AccountSignInProps {
 export function accountSignInPage(props: AccountSignInProps): VNode {
   const { host, csrfToken, canSignUp, canRecover, singleSignOn, failed, alert } = props;
   return (
-    <Layout title="Sign in to your account">
-      <Masthead host={host} at="account" />
-      <h1>Sign in to your account</h1>
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
+    <SitePage title="Sign in to your account" host={host} at="account">
+      <Messages alert={alert} />
       <Credentials
         action="/account"
         hidden={{ csrf_token: csrfToken }}
@@ -169,6 +158,6 @@ export function accountSignInPage(props: AccountSignInProps): VNode {
         {...{ canSignUp, canRecover, singleSignOn, failed }}
         isFocused={!alert}
       />
-    </Layout>
+    </SitePage>
   );
 }

@@ -1,22 +1,24 @@
-import { Controller, Get, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../access/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
-import { Passkeys } from '../../domain/auth/index.js';
+import { byUser } from '../../domain/auth/audit/index.js';
+import { Passkeys, ProviderLinks } from '../../domain/auth/index.js';
 import { asName, NotFound } from '../../platform/http/index.js';
-import { PageErrorFilter, redirect } from '../layout/index.js';
-import { ACCOUNT, AccountForms, type FormResult, type SubmittedForm } from './account-forms.js';
-import { ACCOUNT_PASSKEYS_DOCS } from './account-page.controller.js';
+import { formDocs, NAME_FAULT, PublicPages, redirect } from '../layout/index.js';
+import { ACCOUNT, AccountForms, DONE_OR_AGAIN, LEAVE_ANY } from './account-forms.js';
 
 const LAST_WAY = 'This passkey is the only way to sign in to your account, so it cannot be removed.';
 
 const FORMS: readonly string[] = ['confirm', 'rename', 'remove'];
 
+const OF_PASSKEY = { ...DONE_OR_AGAIN, 404: 'passkey not found' };
+
 /** The account page's forms for passkeys; a script adds passkeys, over the API. */
-@Controller('account/passkeys')
-@Documented(ACCOUNT_PASSKEYS_DOCS)
-@Public('the page has its own session, cookie, origin and form checks')
-@UseFilters(PageErrorFilter)
+@PublicPages('account/passkeys', {
+  leave: LEAVE_ANY,
+  confirm: formDocs('Give the password again', DONE_OR_AGAIN),
+  rename: formDocs('Rename a passkey', OF_PASSKEY),
+  remove: formDocs('Remove a passkey', OF_PASSKEY),
+})
 export class AccountPasskeysController {
   constructor(
     private readonly forms: AccountForms,
@@ -33,39 +35,54 @@ export class AccountPasskeysController {
   /** The form after which passkeys can be added and removed for ten minutes. */
   @Post('confirm')
   async confirm(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, (posted) => this.confirmed(posted, () => Promise.resolve({})));
+    await this.forms.actConfirmed(request, reply, () => Promise.resolve({}));
   }
 
   @Post('rename')
   async rename(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, async ({ session, form, browserRequest }) => {
-      const name = form.text('name');
-      if (asName(name) === undefined) {
-        const page = await this.forms.page(browserRequest, { alert: 'Enter a name of 1 to 255 characters.' });
-        return { page: { ...page, status: 422 } };
-      }
-      await this.passkeys.rename(session.userId, form.text('id'), name);
+    await this.forms.act(request, reply, async (posted) => {
+      const name = posted.form.text('name');
+      if (asName(name) === undefined) return this.forms.again(posted, { alert: NAME_FAULT });
+      await this.passkeys.rename(posted.session.userId, posted.form.text('id'), name);
       return {};
     });
   }
 
   @Post('remove')
   async remove(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.forms.act(request, reply, (posted) =>
-      this.confirmed(posted, async () => {
-        const { session, form, browserRequest } = posted;
-        const actor = { userId: session.userId, ...browserRequest.client };
-        if (await this.passkeys.remove(actor, form.text('id'))) return {};
-        return { page: { ...(await this.forms.page(browserRequest, { alert: LAST_WAY })), status: 422 } };
-      }),
-    );
+    await this.forms.actConfirmed(request, reply, async (posted) => {
+      const { session, form, browserRequest } = posted;
+      const actor = { userId: session.userId, ...browserRequest.client };
+      const isRemoved = await this.passkeys.remove(actor, form.text('id'));
+      return isRemoved ? {} : this.forms.again(posted, { alert: LAST_WAY });
+    });
   }
+}
 
-  private async confirmed(posted: SubmittedForm, work: () => Promise<FormResult>): Promise<FormResult> {
-    const rejected = await this.forms.confirm(posted);
-    if (!rejected) return work();
-    const { status, headers, fault, alert } = rejected;
-    const messages = { failedConfirmation: { fault }, ...(alert === undefined ? {} : { alert }) };
-    return { page: { ...(await this.forms.page(posted.browserRequest, messages)), status, headers } };
+/** The account page's form that ends the link to the provider of single sign-on. */
+@PublicPages('account/single-sign-on/disconnect', {
+  disconnect: formDocs(
+    'Disconnect the account from single sign-on',
+    {
+      ...DONE_OR_AGAIN,
+      404: 'the account is not linked to single sign-on',
+      409: 'it is the only way to sign in to the account',
+    },
+    'Needs the password unless it was given in the last ten minutes. Ends all other sessions.',
+  ),
+})
+export class AccountProviderController {
+  constructor(
+    private readonly forms: AccountForms,
+    private readonly links: ProviderLinks,
+  ) {}
+
+  @Post()
+  async disconnect(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.forms.actConfirmed(request, reply, async (posted) => {
+      const { userId, id } = posted.session;
+      await this.links.unlink(userId, byUser(request), id);
+      return { done: 'unlinked' };
+    });
   }
 }

@@ -1,27 +1,24 @@
-import { Controller, Get, Injectable, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Injectable, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import { type AuditEvent, AuditLog } from '../../domain/auth/audit/index.js';
-import { Documented, page } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
-import { BadRequest } from '../../platform/http/index.js';
 import {
   auditSentence,
   BrowserRequests,
   clientName,
   Form,
-  Layout,
-  Masthead,
   ONWARDS,
-  PageErrorFilter,
+  positionIn,
+  PublicPages,
   redirect,
   sendPage,
+  SitePage,
   SUSPENDED,
   Time,
 } from '../layout/index.js';
 
-/** Events on a page. */
 export const EVENTS_OF_PAGE = 50;
 
 /** Events, newest first. */
@@ -32,29 +29,26 @@ export interface ActivityPage {
 }
 
 /** The account page's section with the audit events of the account. */
-export function ActivitySection({ activity }: { readonly activity: ActivityPage }): VNode {
+export function LatestActivity({ activity }: { readonly activity: ActivityPage }): VNode {
   return (
-    <section aria-labelledby="activity">
-      <h2 id="activity">Activity</h2>
+    <>
       <p class="hint">What was done to your account. Something you do not know? Change your password.</p>
       <details>
         <summary>Show what was done</summary>
         <Events activity={activity} />
       </details>
-    </section>
+    </>
   );
 }
 
 export function activityPage({ host, activity }: { host: string; activity: ActivityPage }): VNode {
   return (
-    <Layout title="Activity" isWide>
-      <Masthead host={host} />
-      <h1>Activity</h1>
+    <SitePage title="Activity" host={host} isWide>
       <p>
         <a href="/account">Back to the account</a>
       </p>
       <Events activity={activity} />
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -108,36 +102,21 @@ export class Activity {
   }
 }
 
-/** The position of a page of events, from the query; undefined for the newest. @throws BadRequest */
-export function positionIn(request: FastifyRequest): number | undefined {
-  const before = Form.ofQuery(request).text('before');
-  if (before === '') return undefined;
-  if (!/^[1-9]\d{0,14}$/.test(before)) throw new BadRequest('before is not the id of an event');
-  return Number(before);
-}
-
-const ACTIVITY_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    show: {
-      summary: 'Show what was done to the account',
-      query: { before: { description: 'The id of an event: only older ones.' } },
-      answers: {
-        200: page('the page'),
-        303: ONWARDS,
-        400: 'before is not the id of an event',
-        403: SUSPENDED,
-      },
+const OPERATIONS = {
+  show: {
+    summary: 'Show what was done to the account',
+    query: { before: { description: 'The id of an event: only older ones.' } },
+    answers: {
+      200: page('the page'),
+      303: ONWARDS,
+      400: 'before is not the id of an event',
+      403: SUSPENDED,
     },
   },
-} as const;
+};
 
 /** Older events of the account page's section "Activity", page by page. */
-@Controller('account/activity')
-@Documented(ACTIVITY_DOCS)
-@Public('the page has its own session and cookie checks')
-@UseFilters(PageErrorFilter)
+@PublicPages('account/activity', OPERATIONS, 'the page has its own session and cookie checks')
 export class ActivityController {
   constructor(
     private readonly browserRequests: BrowserRequests,
@@ -149,7 +128,7 @@ export class ActivityController {
   async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { session, cookies } = await this.browserRequests.read(request);
     if (!session) return redirect(reply, '/account', cookies);
-    const activity = await this.activity.of(session.userId, positionIn(request));
+    const activity = await this.activity.of(session.userId, positionIn(Form.ofQuery(request)));
     const content = activityPage({ host: this.configuration.publicHost, activity });
     return sendPage(reply, { content, cookies });
   }

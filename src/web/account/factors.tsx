@@ -1,31 +1,13 @@
 import type { VNode } from 'preact';
 import { encodeQR } from 'qr';
-import { ConfirmField, CopyField, Field, Hidden, Layout, Masthead } from '../layout/index.js';
-import type { Overview } from './account-overview.js';
+import { CopyField, Field, Messages, PostForm, SitePage } from '../layout/index.js';
+import { type AccountPageProps, Confirmation, FoldedForm, formAt } from './account-form.js';
 
-/** The changes that the forms of the section make. */
-export type FactorChange = 'set-up' | 'codes' | 'remove';
-
-/** A form of the section that was not accepted. */
-export interface RejectedFactorChange {
-  readonly change: FactorChange;
-  /** The fault in the password. */
-  readonly fault?: string | undefined;
-}
-
-interface FactorSectionProps {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-  readonly needsConfirmation: boolean;
-  readonly failedFactor?: RejectedFactorChange | undefined;
-}
-
-/** The section for the second factor: set it up, renew the backup codes, turn it off. */
-export function FactorSection(props: FactorSectionProps): VNode {
+/** The second factor: set it up, renew the backup codes, turn it off. */
+export function SecondFactor(props: AccountPageProps): VNode {
   const { codesLeft } = props.overview;
   return (
-    <section aria-labelledby="factor">
-      <h2 id="factor">Second factor</h2>
+    <>
       {codesLeft === null ? (
         <>
           <p class="hint">
@@ -45,35 +27,29 @@ export function FactorSection(props: FactorSectionProps): VNode {
           </Change>
         </>
       )}
-    </section>
+    </>
   );
 }
 
-interface ChangeProps extends FactorSectionProps {
-  readonly change: FactorChange;
+interface ChangeProps extends AccountPageProps {
+  readonly change: 'set-up' | 'codes' | 'remove';
   readonly summary: string;
   readonly button: string;
   readonly children?: VNode;
 }
 
 function Change({ change, summary, button, children, ...props }: ChangeProps): VNode {
-  const failed = props.failedFactor?.change === change ? props.failedFactor : undefined;
+  const form = formAt(props, `/account/factor/${change}`);
   return (
-    <details open={failed !== undefined}>
-      <summary>{summary}</summary>
-      <form method="post" action={`/account/factor/${change}`} aria-label={summary}>
-        <Hidden fields={{ csrf_token: props.csrfToken }} />
-        {children}
-        {props.needsConfirmation && (
-          <ConfirmField
-            id={`factor-${change}-password`}
-            hasFactor={props.overview.codesLeft !== null}
-            fault={failed?.fault}
-          />
-        )}
-        <button type="submit">{button}</button>
-      </form>
-    </details>
+    <FoldedForm {...form} summary={summary}>
+      {children}
+      <Confirmation
+        {...form}
+        id={`factor-${change}-password`}
+        hasFactor={props.overview.codesLeft !== null}
+      />
+      <button type="submit">{button}</button>
+    </FoldedForm>
   );
 }
 
@@ -82,7 +58,6 @@ interface SetUpProps {
   readonly csrfToken: string;
   /** The `otpauth:` address of the new secret. */
   readonly uri: string;
-  /** The fault in the entered code. */
   readonly fault?: string | undefined;
   readonly alert?: string | undefined;
 }
@@ -91,14 +66,8 @@ interface SetUpProps {
 export function factorSetUpPage({ host, csrfToken, uri, fault, alert }: SetUpProps): VNode {
   const secret = new URL(uri).searchParams.get('secret') ?? '';
   return (
-    <Layout title="Set up the second factor">
-      <Masthead host={host} />
-      <h1>Set up the second factor</h1>
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
+    <SitePage title="Set up the second factor" host={host}>
+      <Messages alert={alert} />
       <p>Scan this with an authenticator app on your phone.</p>
       <QrCode text={uri} />
       <div class="field">
@@ -108,33 +77,34 @@ export function factorSetUpPage({ host, csrfToken, uri, fault, alert }: SetUpPro
           It makes your codes. Give it to nobody.
         </p>
       </div>
-      <form method="post" action="/account/factor/confirm" aria-label="Confirm the second factor">
-        <Hidden fields={{ csrf_token: csrfToken, uri }} />
+      <PostForm
+        action="/account/factor/confirm"
+        csrfToken={csrfToken}
+        fields={{ uri }}
+        label="Confirm the second factor"
+      >
         <Field
           id="factor-code"
           name="code"
           label="Code that the app shows"
-          type="text"
           inputMode="numeric"
           autocomplete="one-time-code"
           fault={fault}
           isFocused
         />
         <button type="submit">Turn on the second factor</button>
-      </form>
+      </PostForm>
       <p>
         <a href="/account">Cancel</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
 /** Shows the backup codes, which are stored only as hashes. */
 export function backupCodesPage({ host, codes }: { host: string; codes: readonly string[] }): VNode {
   return (
-    <Layout title="Your backup codes">
-      <Masthead host={host} />
-      <h1>Your backup codes</h1>
+    <SitePage title="Your backup codes" host={host}>
       <p class="notice" role="status">
         The second factor is on. Save these ten codes now: they are not shown again.
       </p>
@@ -152,7 +122,7 @@ export function backupCodesPage({ host, codes }: { host: string; codes: readonly
       <a class="button" href="/account">
         I have saved them
       </a>
-    </Layout>
+    </SitePage>
   );
 }
 

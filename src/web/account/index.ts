@@ -14,19 +14,14 @@ import { AccountBelongingsController } from './account-belongings.controller.js'
 import { AccountChangesController } from './account-changes.controller.js';
 import { AccountFactorsController } from './account-factors.controller.js';
 import { AccountForms } from './account-forms.js';
-import { AccountNoticesController } from './account-notices.controller.js';
-import { AccountOverview, FactorOverview, SignInOverview, StorageOverview } from './account-overview.js';
+import { AccountMailController } from './account-mail.controller.js';
+import { AccountOverview, BelongingsOverview, SignInOverview } from './account-overview.js';
 import { AccountPageController } from './account-page.controller.js';
-import { AccountPasskeysController } from './account-passkeys.controller.js';
-import { AccountProviderController } from './account-provider.controller.js';
+import { AccountPasskeysController, AccountProviderController } from './account-passkeys.controller.js';
 import { Activity, ActivityController } from './activity.js';
-import { AccountEmailController, EmailForm } from './email-form.js';
-import { InvitationController, InvitationForm } from './invitation.js';
+import { InvitationController } from './invitation.js';
 import { NoticesForm } from './notices-form.js';
-import { PasswordForm } from './password.js';
-import { ProfileForms } from './profile-forms.js';
 import { TokenForms } from './token-forms.js';
-import { WorkspaceForms } from './workspace-forms.js';
 
 /** The account page and the page behind an invitation. */
 @Module({
@@ -47,9 +42,8 @@ import { WorkspaceForms } from './workspace-forms.js';
     AccountPageController,
     AccountBelongingsController,
     AccountChangesController,
-    AccountEmailController,
     AccountFactorsController,
-    AccountNoticesController,
+    AccountMailController,
     AccountPasskeysController,
     AccountProviderController,
     ActivityController,
@@ -59,16 +53,10 @@ import { WorkspaceForms } from './workspace-forms.js';
     AccountForms,
     AccountOverview,
     Activity,
-    EmailForm,
-    FactorOverview,
-    InvitationForm,
+    BelongingsOverview,
     NoticesForm,
-    PasswordForm,
-    ProfileForms,
     SignInOverview,
-    StorageOverview,
     TokenForms,
-    WorkspaceForms,
   ],
 })
 export class AccountPagesModule {}

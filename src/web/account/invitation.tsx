@@ -1,7 +1,6 @@
-import { Controller, Get, Injectable, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import { Invitations } from '../../domain/accounts/index.js';
 import {
   BrowserSessions,
@@ -10,38 +9,38 @@ import {
   PASSWORD_FAULTS,
   PasswordHasher,
 } from '../../domain/auth/index.js';
-import { Documented, page } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { asName, Forbidden } from '../../platform/http/index.js';
 import {
-  ANSWERED,
   type BrowserRequest,
   BrowserRequests,
+  type Faults,
   Field,
   Form,
-  FORM,
-  Hidden,
-  Layout,
-  Masthead,
+  formDocs,
+  Messages,
+  NAME_FAULT,
   NewPasswordField,
-  ONWARDS,
   OUT_OF_DATE,
   type Page,
-  PageErrorFilter,
+  PostForm,
+  PublicPages,
   redirect,
   sendPage,
   SingleSignOnForm,
   type SingleSignOnOption,
   singleSignOnOption,
+  SitePage,
+  SUSPENDED,
   withAlert,
 } from '../layout/index.js';
-
-export type InviteeField = 'name' | 'password';
+import { DONE_OR_AGAIN } from './account-forms.js';
 
 /** The faults in the form; never contains the password. */
 export interface RejectedInvitee {
   readonly name: string;
-  readonly faults: Readonly<Partial<Record<InviteeField, string>>>;
+  readonly faults: Faults;
   readonly alert?: string;
 }
 
@@ -57,17 +56,11 @@ interface InvitationProps {
 export function invitationPage(props: InvitationProps): VNode {
   const { host, csrfToken, email, singleSignOn, failed } = props;
   return (
-    <Layout title="Make your account">
-      <Masthead host={host} />
-      <h1>Make your account</h1>
+    <SitePage title="Make your account" host={host}>
       <p>
         You are invited with the address <span class="name">{email}</span>.
       </p>
-      {failed?.alert && (
-        <p class="alert" role="alert">
-          {failed.alert}
-        </p>
-      )}
+      <Messages alert={failed?.alert} />
       {singleSignOn && (
         <>
           <p>Your account is made when you sign in with this address:</p>
@@ -75,7 +68,7 @@ export function invitationPage(props: InvitationProps): VNode {
         </>
       )}
       {!singleSignOn?.isOnly && <InviteeForm {...props} />}
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -84,8 +77,13 @@ function InviteeForm({ csrfToken, token, email, singleSignOn, failed }: Invitati
   return (
     <>
       <p>{singleSignOn ? 'Or choose' : 'Choose'} a name and a password.</p>
-      <form method="post" action="/account/invitation" class="credentials" aria-label="Make your account">
-        <Hidden fields={{ csrf_token: csrfToken, token }} />
+      <PostForm
+        action="/account/invitation"
+        csrfToken={csrfToken}
+        fields={{ token }}
+        class="credentials"
+        label="Make your account"
+      >
         <div class="field">
           <label for="email">Email address</label>
           <input id="email" type="email" autocomplete="username" value={email} readonly />
@@ -94,52 +92,86 @@ function InviteeForm({ csrfToken, token, email, singleSignOn, failed }: Invitati
           id="name"
           name="name"
           label="Name"
-          type="text"
           autocomplete="name"
           value={name}
           fault={faults.name}
           isFocused={faults.password === undefined}
         />
-        <NewPasswordField
-          id="password"
-          name="password"
-          label="Password"
-          fault={faults.password}
-          isFocused={faults.password !== undefined}
-        />
+        <NewPasswordField id="password" name="password" label="Password" fault={faults.password} />
         <button type="submit">Make the account</button>
-      </form>
+      </PostForm>
     </>
   );
 }
 
 export function usedInvitationPage({ host }: { readonly host: string }): VNode {
   return (
-    <Layout title="This invitation does not work">
-      <Masthead host={host} />
-      <h1>This invitation does not work</h1>
+    <SitePage title="This invitation does not work" host={host}>
       <p>It was used or replaced, or it is older than seven days.</p>
       <p>
         If you have made your account, <a href="/account">sign in</a>. If not, ask who invited you for another
         invitation.
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
 /** `unknown`: the link does not work. Cookies: the account is created; without any, the browser is not signed in. */
 type Answer = 'unknown' | { readonly cookies: readonly string[] } | RejectedInvitee;
 
-/** The form behind an invitation's link. */
-@Injectable()
-export class InvitationForm {
+const UNKNOWN = 'the invitation was used or replaced, or has expired';
+
+/** The link of an invitation, which creates an account while sign-up is closed. */
+@PublicPages(
+  'account/invitation',
+  {
+    show: {
+      summary: 'Show the form of an invitation',
+      query: { token: { description: 'The token of the link.' } },
+      answers: {
+        200: page('the form'),
+        400: 'a parameter occurs more than once',
+        403: SUSPENDED,
+        404: page(UNKNOWN),
+      },
+    },
+    accept: formDocs('Accept an invitation', { ...DONE_OR_AGAIN, 404: page(UNKNOWN) }),
+  },
+  'the link has a token; the page has its own cookie, origin and form checks',
+)
+export class InvitationController {
   constructor(
+    private readonly browserRequests: BrowserRequests,
     private readonly invitations: Invitations,
     private readonly hasher: PasswordHasher,
     private readonly browserSessions: BrowserSessions,
+    private readonly configuration: Configuration,
   ) {}
 
-  async submit(form: Form, { client }: BrowserRequest): Promise<Answer> {
+  @Get()
+  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const browserRequest = await this.browserRequests.read(request);
+    await sendPage(reply, await this.page(browserRequest, Form.ofQuery(request).text('token')));
+  }
+
+  @Post()
+  async accept(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const form = await Form.read(request);
+    const browserRequest = await this.browserRequests.read(request);
+    const token = form.text('token');
+    if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form)) {
+      const outOfDate = { name: form.text('name'), faults: {}, alert: OUT_OF_DATE };
+      return sendPage(reply, await this.page(browserRequest, token, outOfDate, 403));
+    }
+    if (this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
+    const answer = await this.submit(form, browserRequest);
+    if (answer === 'unknown') return sendPage(reply, this.unknown(browserRequest));
+    if ('cookies' in answer)
+      return redirect(reply, '/account', [...browserRequest.cookies, ...answer.cookies]);
+    return sendPage(reply, await this.page(browserRequest, token, answer, 422));
+  }
+
+  private async submit(form: Form, { client }: BrowserRequest): Promise<Answer> {
     const token = form.text('token');
     const password = form.get('password') ?? '';
     const entered = form.text('name');
@@ -149,8 +181,8 @@ export class InvitationForm {
     const fault = await faultOfPassword(password);
     if (name === undefined || fault) {
       const faults = {
-        ...(name === undefined ? { name: 'Enter a name of 1 to 255 characters.' } : {}),
-        ...(fault ? { password: PASSWORD_FAULTS[fault] } : {}),
+        name: name === undefined ? NAME_FAULT : undefined,
+        password: fault && PASSWORD_FAULTS[fault],
       };
       return { name: entered, faults };
     }
@@ -178,68 +210,6 @@ export class InvitationForm {
       return [];
     }
   }
-}
-
-const UNKNOWN = 'the invitation was used or replaced, or has expired';
-
-const INVITATION_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    show: {
-      summary: 'Show the form of an invitation',
-      query: { token: { description: 'The token of the link.' } },
-      answers: {
-        200: page('the form'),
-        400: 'a parameter occurs more than once',
-        403: 'the account of this browser is suspended',
-        404: page(UNKNOWN),
-      },
-    },
-    accept: {
-      summary: 'Accept an invitation',
-      body: FORM,
-      answers: { 303: ONWARDS, ...ANSWERED, 404: page(UNKNOWN) },
-    },
-  },
-} as const;
-
-/** The link of an invitation, which creates an account while sign-up is closed. */
-@Controller('account/invitation')
-@Documented(INVITATION_DOCS)
-@Public('the link has a token; the page has its own cookie, origin and form checks')
-@UseFilters(PageErrorFilter)
-export class InvitationController {
-  constructor(
-    private readonly browserRequests: BrowserRequests,
-    private readonly invitations: Invitations,
-    private readonly form: InvitationForm,
-    private readonly configuration: Configuration,
-  ) {}
-
-  @Get()
-  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const browserRequest = await this.browserRequests.read(request);
-    await sendPage(reply, await this.page(browserRequest, Form.ofQuery(request).text('token')));
-  }
-
-  @Post()
-  async accept(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const form = await Form.read(request);
-    const browserRequest = await this.browserRequests.read(request);
-    const token = form.text('token');
-    if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form)) {
-      const outOfDate = { name: form.text('name'), faults: {}, alert: OUT_OF_DATE };
-      return sendPage(reply, await this.page(browserRequest, token, outOfDate, 403));
-    }
-    if (this.configuration.oidcOnly) throw new Forbidden(NO_PASSWORDS);
-    const answer = await this.form.submit(form, browserRequest);
-    if (answer === 'unknown') return sendPage(reply, this.unknown(browserRequest));
-    if ('cookies' in answer)
-      return redirect(reply, '/account', [...browserRequest.cookies, ...answer.cookies]);
-    return sendPage(reply, await this.page(browserRequest, token, answer, 422));
-  }
-
   private async page(
     browserRequest: BrowserRequest,
     token: string,

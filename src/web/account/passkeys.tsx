@@ -1,22 +1,14 @@
 import type { VNode } from 'preact';
-import { MAX_PASSKEYS } from '../../domain/auth/index.js';
-import { ConfirmField, Field, Hidden, PasskeyScript, Time } from '../layout/index.js';
-import type { Overview } from './account-overview.js';
-import { ActionForm, type FlashMessages } from './action-form.js';
+import { type ListedPasskey, MAX_PASSKEYS } from '../../domain/auth/index.js';
+import { ConfirmField, Field, PasskeyScript, Time } from '../layout/index.js';
+import { type AccountPageProps, ActionButton, FoldedForm, formAt } from './account-form.js';
 
-interface PasskeysProps extends FlashMessages {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-  readonly needsConfirmation: boolean;
-}
-
-/** The section for passkeys. Adding one needs the script, which shows the form for it. */
-export function PasskeysSection(props: PasskeysProps): VNode {
+/** Adding a passkey needs the script, which shows the form for it. */
+export function PasskeyList(props: AccountPageProps): VNode {
   const { overview, csrfToken, needsConfirmation } = props;
   const { passkeys } = overview;
   return (
-    <section aria-labelledby="passkeys">
-      <h2 id="passkeys">Passkeys</h2>
+    <>
       <p class="hint">
         A passkey signs you in with the fingerprint, face or PIN of your device, or with a security key, in
         place of the password and the code.
@@ -34,11 +26,13 @@ export function PasskeysSection(props: PasskeysProps): VNode {
               <Rename {...{ passkey, csrfToken }} />
             </div>
             {!needsConfirmation && (
-              <ActionForm action="/account/passkeys/remove" csrfToken={csrfToken} id={passkey.id}>
-                <button type="submit" class="quiet" aria-label={`Remove passkey ${passkey.name}`}>
-                  Remove
-                </button>
-              </ActionForm>
+              <ActionButton
+                action="/account/passkeys/remove"
+                csrfToken={csrfToken}
+                id={passkey.id}
+                text="Remove"
+                label={`Remove passkey ${passkey.name}`}
+              />
             )}
           </li>
         ))}
@@ -50,42 +44,38 @@ export function PasskeysSection(props: PasskeysProps): VNode {
       ) : (
         <p class="hint">There are as many passkeys as an account may have. Remove one to add another.</p>
       )}
-    </section>
+    </>
   );
 }
 
 interface RenameProps {
-  readonly passkey: Overview['passkeys'][number];
+  readonly passkey: ListedPasskey;
   readonly csrfToken: string;
 }
 
 function Rename({ passkey: { id, name }, csrfToken }: RenameProps): VNode {
+  const action = '/account/passkeys/rename';
   return (
-    <details>
-      <summary aria-label={`Rename passkey ${name}`}>Rename</summary>
-      <form method="post" action="/account/passkeys/rename" aria-label={`Rename passkey ${name}`}>
-        <Hidden fields={{ csrf_token: csrfToken, id }} />
-        <Field id={`passkey-${id}`} name="name" label="Name" type="text" autocomplete="off" value={name} />
-        <button type="submit">Rename</button>
-      </form>
-    </details>
+    <FoldedForm {...{ action, csrfToken }} fields={{ id }} summary="Rename" of={`passkey ${name}`}>
+      <Field id={`passkey-${id}`} name="name" label="Name" value={name} />
+      <button type="submit">Rename</button>
+    </FoldedForm>
   );
 }
 
-function Confirm({ csrfToken, overview, failedConfirmation }: PasskeysProps): VNode {
+function Confirm(props: AccountPageProps): VNode {
+  const form = formAt(props, '/account/passkeys/confirm');
+  const failed = form.failed ?? formAt(props, '/account/passkeys/remove').failed;
+  const label = 'Confirm that it is you';
   return (
-    <details open={failedConfirmation !== undefined}>
-      <summary>Add or remove a passkey</summary>
-      <form method="post" action="/account/passkeys/confirm" aria-label="Confirm that it is you">
-        <Hidden fields={{ csrf_token: csrfToken }} />
-        <ConfirmField
-          id="passkeys-password"
-          hasFactor={overview.codesLeft !== null}
-          fault={failedConfirmation?.fault}
-        />
-        <button type="submit">Confirm that it is you</button>
-      </form>
-    </details>
+    <FoldedForm {...form} {...{ label, failed }} summary="Add or remove a passkey">
+      <ConfirmField
+        id="passkeys-password"
+        hasFactor={props.overview.codesLeft !== null}
+        fault={failed?.faults.confirm_password}
+      />
+      <button type="submit">{label}</button>
+    </FoldedForm>
   );
 }
 
@@ -101,8 +91,6 @@ function AddPasskey(): VNode {
           id="passkey-name"
           name="name"
           label="Name"
-          type="text"
-          autocomplete="off"
           hint="What you will know it by, such as the name of the device."
         />
         <p class="fault" role="alert" data-passkey-fault hidden />

@@ -1,23 +1,16 @@
 import type { VNode } from 'preact';
 import type { Subscription } from '../../domain/billing/index.js';
-import { ConfirmField, Hidden, inBytes, Time } from '../layout/index.js';
-import type { AccountPageProps } from './account-page-props.js';
-import { ActionForm } from './action-form.js';
+import { inBytes, PostForm, Time } from '../layout/index.js';
+import { type AccountPageProps, ActionButton, Confirmation, formAt } from './account-form.js';
 
-export function PlanSection({ overview, csrfToken, hasBilling }: AccountPageProps): VNode {
+export function BillingButton({ csrfToken, hasBilling }: AccountPageProps): VNode | null {
+  return hasBilling ? <ActionButton action="/account/billing" csrfToken={csrfToken} text="Billing" /> : null;
+}
+
+export function Plan({ overview, csrfToken }: AccountPageProps): VNode {
   const { subscription, documents, storage } = overview;
   return (
-    <section aria-labelledby="plan">
-      <div class="heading">
-        <h2 id="plan">Plan and storage</h2>
-        {hasBilling && (
-          <ActionForm action="/account/billing" csrfToken={csrfToken}>
-            <button type="submit" class="quiet">
-              Billing
-            </button>
-          </ActionForm>
-        )}
-      </div>
+    <>
       <p>
         <span class="plan">{subscription.plan}</span> <PlanStatus subscription={subscription} />
       </p>
@@ -27,9 +20,12 @@ export function PlanSection({ overview, csrfToken, hasBilling }: AccountPageProp
             Apps can write only with a subscription. The trial is free, lasts 30 days, and can be started
             once.
           </p>
-          <ActionForm action="/account/trial" csrfToken={csrfToken}>
-            <button type="submit">Start the trial</button>
-          </ActionForm>
+          <ActionButton
+            action="/account/trial"
+            csrfToken={csrfToken}
+            text="Start the trial"
+            isQuiet={false}
+          />
         </div>
       )}
       <Bar label="Storage in use for attachments" what="for attachments" {...storage} />
@@ -40,7 +36,7 @@ export function PlanSection({ overview, csrfToken, hasBilling }: AccountPageProp
         usedBytes={documents.usedBytes}
         quotaBytes={documents.quotaBytes || null}
       />
-    </section>
+    </>
   );
 }
 
@@ -86,22 +82,21 @@ function PlanStatus({ subscription }: { readonly subscription: Subscription }): 
   );
 }
 
-export function ExportSection({ csrfToken, needsConfirmation, failedExport }: AccountPageProps): VNode {
+export function Export(props: AccountPageProps): VNode {
+  const form = formAt(props, '/account/export');
   return (
-    <section aria-labelledby="export">
-      <h2 id="export">Export</h2>
+    <>
       <p class="hint">
         Downloads one file with everything that is stored here: all workspaces with every kept version, and
         what is known about your account. Notes and names stay encrypted; the example program decrypts them
         with your vault’s password.
       </p>
-      <form method="post" action="/account/export" aria-label="Export everything">
-        <Hidden fields={{ csrf_token: csrfToken }} />
-        {needsConfirmation && <ConfirmField id="export-password" fault={failedExport?.fault} />}
+      <PostForm {...form} label="Export everything">
+        <Confirmation {...form} id="export-password" />
         <button type="submit" class="quiet">
           Export everything
         </button>
-      </form>
-    </section>
+      </PostForm>
+    </>
   );
 }

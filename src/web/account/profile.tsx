@@ -1,64 +1,44 @@
 import type { VNode } from 'preact';
-import { ConfirmField, Field, Hidden, Layout } from '../layout/index.js';
-import type { AccountPageProps } from './account-page-props.js';
+import { Field, Layout } from '../layout/index.js';
+import { type AccountPageProps, Confirmation, enteredIn, FoldedForm, formAt } from './account-form.js';
 
-export function ProfileSection({ csrfToken, session, failedRename }: AccountPageProps): VNode {
+export function Profile(props: AccountPageProps): VNode {
+  const form = formAt(props, '/account/name');
   return (
-    <section aria-labelledby="profile">
-      <h2 id="profile">Profile</h2>
-      <details open={failedRename !== undefined}>
-        <summary>Change name</summary>
-        <form method="post" action="/account/name" aria-label="Change name">
-          <Hidden fields={{ csrf_token: csrfToken }} />
-          <Field
-            id="profile-name"
-            name="name"
-            label="Name"
-            type="text"
-            autocomplete="name"
-            value={failedRename?.value ?? session.name}
-            fault={failedRename?.fault}
-            isFocused={failedRename !== undefined}
-          />
-          <button type="submit">Change the name</button>
-        </form>
-      </details>
-    </section>
+    <FoldedForm {...form} summary="Change name">
+      <Field
+        {...enteredIn(form, 'name', props.session.name)}
+        id="profile-name"
+        label="Name"
+        autocomplete="name"
+      />
+      <button type="submit">Change the name</button>
+    </FoldedForm>
   );
 }
 
-export function DeleteSection(props: AccountPageProps): VNode {
-  const { csrfToken, needsConfirmation, failedDeletion } = props;
-  const { faults = {}, value } = failedDeletion ?? {};
+export function Deletion(props: AccountPageProps): VNode {
+  const form = formAt(props, '/account/delete');
   return (
-    <section aria-labelledby="delete">
-      <h2 id="delete">Delete account</h2>
+    <>
       <p class="hint">
         Everything goes at once and permanently: all workspaces with their notes, versions and attachments,
         devices, tokens and sign-ins. A subscription is cancelled. Nobody can bring any of it back, so{' '}
         <a href="#export">export everything</a> first.
       </p>
-      <details open={failedDeletion !== undefined}>
-        <summary>Delete my account</summary>
-        <form method="post" action="/account/delete" aria-label="Delete account">
-          <Hidden fields={{ csrf_token: csrfToken }} />
-          <Field
-            id="delete-email"
-            name="confirm_email"
-            label="Type the email address of the account"
-            type="email"
-            autocomplete="off"
-            value={value ?? ''}
-            fault={faults.email}
-            isFocused={faults.email !== undefined}
-          />
-          {needsConfirmation && <ConfirmField id="delete-password" fault={faults.password} />}
-          <button type="submit" class="danger">
-            Delete the account now
-          </button>
-        </form>
-      </details>
-    </section>
+      <FoldedForm {...form} summary="Delete my account" label="Delete account">
+        <Field
+          {...enteredIn(form, 'confirm_email')}
+          id="delete-email"
+          label="Type the email address of the account"
+          type="email"
+        />
+        <Confirmation {...form} id="delete-password" />
+        <button type="submit" class="danger">
+          Delete the account now
+        </button>
+      </FoldedForm>
+    </>
   );
 }
 

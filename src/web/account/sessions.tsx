@@ -2,30 +2,23 @@ import type { VNode } from 'preact';
 import { MOST_LISTED } from '../../domain/auth/index.js';
 import { clientName, Time } from '../layout/index.js';
 import { MOST_DEVICES } from './account-overview.js';
-import type { AccountPageProps } from './account-page-props.js';
-import { ActionForm } from './action-form.js';
+import { type AccountPageProps, ActionButton, Truncated } from './account-form.js';
 
 /** A new session is updated shortly after its creation; a longer difference means that it was used. */
 const A_MOMENT_MS = 60_000;
 
-export function SessionsSection({ overview, csrfToken, session }: AccountPageProps): VNode {
+export function SignOutButton({ overview, csrfToken }: AccountPageProps): VNode | null {
+  if (overview.sessions.length < 2) return null;
+  const action = '/account/sessions/end-others';
+  return <ActionButton {...{ action, csrfToken }} text="Sign out everywhere else" />;
+}
+
+export function Sessions({ overview, csrfToken, session }: AccountPageProps): VNode {
   const { sessions } = overview;
   const { id: currentId } = session;
   return (
-    <section aria-labelledby="sessions">
-      <div class="heading">
-        <h2 id="sessions">Sessions</h2>
-        {sessions.length > 1 && (
-          <ActionForm action="/account/sessions/end-others" csrfToken={csrfToken}>
-            <button type="submit" class="quiet">
-              Sign out everywhere else
-            </button>
-          </ActionForm>
-        )}
-      </div>
-      {sessions.length === MOST_LISTED && (
-        <p class="hint">Showing the newest {MOST_LISTED}. There may be more.</p>
-      )}
+    <>
+      <Truncated shown={sessions.length} most={MOST_LISTED} />
       <ul class="things">
         {sessions.map(({ id, userAgent, ip, createdAt, updatedAt }) => (
           <li key={id}>
@@ -44,29 +37,27 @@ export function SessionsSection({ overview, csrfToken, session }: AccountPagePro
               </p>
             </div>
             {id !== currentId && (
-              <ActionForm action="/account/sessions/end" {...{ csrfToken, id }}>
-                <button type="submit" class="quiet" aria-label={`Sign out ${clientName(userAgent)}`}>
-                  Sign out
-                </button>
-              </ActionForm>
+              <ActionButton
+                action="/account/sessions/end"
+                {...{ csrfToken, id }}
+                text="Sign out"
+                label={`Sign out ${clientName(userAgent)}`}
+              />
             )}
           </li>
         ))}
       </ul>
-    </section>
+    </>
   );
 }
 
-export function DevicesSection({ overview, csrfToken }: AccountPageProps): VNode {
+export function DeviceList({ overview, csrfToken }: AccountPageProps): VNode {
   const { devices } = overview;
   return (
-    <section aria-labelledby="devices">
-      <h2 id="devices">Devices</h2>
+    <>
       <p class="hint">A removed device gets no more pushes. It registers again when its app syncs.</p>
       {devices.length === 0 && <p class="hint">No device is registered.</p>}
-      {devices.length === MOST_DEVICES && (
-        <p class="hint">Showing the newest {MOST_DEVICES}. There may be more.</p>
-      )}
+      <Truncated shown={devices.length} most={MOST_DEVICES} />
       <ul class="things">
         {devices.map(({ id, name, platform, lastSeenAt, createdAt }) => (
           <li key={id}>
@@ -79,14 +70,15 @@ export function DevicesSection({ overview, csrfToken }: AccountPageProps): VNode
                 <Time at={lastSeenAt ?? createdAt} />
               </p>
             </div>
-            <ActionForm action="/account/devices/remove" {...{ csrfToken, id }}>
-              <button type="submit" class="quiet" aria-label={`Remove ${name}`}>
-                Remove
-              </button>
-            </ActionForm>
+            <ActionButton
+              action="/account/devices/remove"
+              {...{ csrfToken, id }}
+              text="Remove"
+              label={`Remove ${name}`}
+            />
           </li>
         ))}
       </ul>
-    </section>
+    </>
   );
 }

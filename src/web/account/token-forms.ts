@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Acting } from '../../domain/auth/audit/index.js';
 import { AccessTokens, type TokenOwner } from '../../domain/auth/access-tokens/index.js';
 import { type Scope, SCOPES } from '../../access/index.js';
-import type { Form } from '../layout/index.js';
+import { type Faults, type Form, NAME_FAULT } from '../layout/index.js';
 import { Clock } from '../../platform/clock.js';
 import { asName, Conflict } from '../../platform/http/index.js';
 import { WorkspacesOfUser } from '../../domain/workspaces/index.js';
@@ -16,8 +16,6 @@ export const MOST_TOKENS = 100;
 export const LIFETIMES = ['30', '90', '365', 'never'] as const;
 
 const TOO_MANY = 'This account has the maximum number of access tokens. Revoke one first.';
-
-export type MintField = 'name' | 'scopes' | 'workspace' | 'expiry' | 'password';
 
 export interface ListedToken {
   readonly id: string;
@@ -41,18 +39,6 @@ export function isLasting(form: Form): boolean {
   return form.all('scopes').includes('full') || form.text('expiry') === 'never';
 }
 
-/** The faults in a token form, and the values that were entered. */
-export interface RejectedToken {
-  readonly faults: Readonly<Partial<Record<MintField, string>>>;
-  readonly values: {
-    readonly name: string;
-    readonly scopes: readonly string[];
-    readonly workspaceId: string;
-    readonly expiry: string;
-  };
-}
-
-/** The token forms of the account page. */
 @Injectable()
 export class TokenForms {
   constructor(
@@ -72,27 +58,22 @@ export class TokenForms {
     return { tokens, workspaces: await this.workspaces.oldest(userId) };
   }
 
-  /** The form again, with what is wrong with the password. */
-  unconfirmed(form: Form, fault: string | undefined): RejectedToken {
-    return { faults: fault === undefined ? {} : { password: fault }, values: valuesOf(form) };
-  }
-
   /** Creates a token, to be shown once. @throws TooManyRequests, and NotFound for another user's workspace */
   async mint(
     owner: TokenOwner,
     form: Form,
     by: Acting,
-  ): Promise<{ name: string; raw: string } | RejectedToken> {
-    const values = valuesOf(form);
-    const { name, scopes, workspaceId, expiry } = values;
+  ): Promise<{ name: string; raw: string } | { faults: Faults }> {
+    const [name, expiry, workspaceId] = [form.text('name'), form.text('expiry'), form.text('workspace')];
+    const scopes = form.all('scopes');
     const faults = {
-      ...(asName(name) !== undefined ? {} : { name: 'Enter a name of 1 to 255 characters.' }),
-      ...(scopes.length > 0 && scopes.every(isScope) ? {} : { scopes: 'Choose at least one permission.' }),
+      name: asName(name) === undefined ? NAME_FAULT : undefined,
+      scopes: scopes.length > 0 && scopes.every(isScope) ? undefined : 'Choose at least one permission.',
       // Without the field the token would be valid for all workspaces.
-      ...(form.get('workspace') === undefined ? { workspace: 'Choose a workspace, or all of them.' } : {}),
-      ...(LIFETIMES.some((one) => one === expiry) ? {} : { expiry: 'Choose when the token expires.' }),
+      workspace: form.get('workspace') === undefined ? 'Choose a workspace, or all of them.' : undefined,
+      expiry: LIFETIMES.some((one) => one === expiry) ? undefined : 'Choose when the token expires.',
     };
-    if (Object.keys(faults).length > 0) return { faults, values };
+    if (Object.values(faults).some(Boolean)) return { faults };
     try {
       const request = {
         name,
@@ -104,7 +85,7 @@ export class TokenForms {
       return { name, raw };
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
-      return { faults: { name: TOO_MANY }, values };
+      return { faults: { name: TOO_MANY } };
     }
   }
 
@@ -119,12 +100,3 @@ export class TokenForms {
 }
 
 const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);
-
-function valuesOf(form: Form): RejectedToken['values'] {
-  return {
-    name: form.text('name'),
-    scopes: form.all('scopes'),
-    workspaceId: form.text('workspace'),
-    expiry: form.text('expiry'),
-  };
-}

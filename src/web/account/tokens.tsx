@@ -1,23 +1,16 @@
 import type { VNode } from 'preact';
 import { type Scope, SCOPES } from '../../access/index.js';
-import { ConfirmField, CopyField, Field, Hidden, SelectField, Time } from '../layout/index.js';
-import type { Overview } from './account-overview.js';
-import { ActionForm, type FlashMessages } from './action-form.js';
+import { CopyField, Fault, Field, SelectField, Time } from '../layout/index.js';
 import {
-  LIFETIMES,
-  type ListedToken,
-  MOST_TOKENS,
-  type RejectedToken,
-  type TokenOverview,
-} from './token-forms.js';
-
-interface MintFormProps {
-  readonly csrfToken: string;
-  readonly workspaces: TokenOverview['workspaces'];
-  readonly needsConfirmation: boolean;
-  readonly hasFactor: boolean;
-  readonly failed: RejectedToken | undefined;
-}
+  type AccountPageProps,
+  ActionButton,
+  Confirmation,
+  enteredIn,
+  FoldedForm,
+  formAt,
+  Truncated,
+} from './account-form.js';
+import { LIFETIMES, type ListedToken, MOST_TOKENS } from './token-forms.js';
 
 const MEANINGS: Readonly<Record<Scope, string>> = {
   full: 'Everything except managing tokens',
@@ -28,55 +21,40 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
   'assets:write': 'Add attachments',
 };
 
-export function MintForm(props: MintFormProps): VNode {
-  const { csrfToken, workspaces, needsConfirmation, hasFactor, failed } = props;
-  const { faults = {}, values } = failed ?? {};
+function MintForm(props: AccountPageProps): VNode {
+  const { overview } = props;
+  const form = formAt(props, '/account/tokens');
+  const { faults = {}, entered } = form.failed ?? {};
   return (
-    <form method="post" action="/account/tokens" aria-label="New token">
-      <Hidden fields={{ csrf_token: csrfToken }} />
-      <Field
-        id="token-name"
-        name="name"
-        label="Name"
-        type="text"
-        autocomplete="off"
-        value={values?.name ?? ''}
-        fault={faults.name}
-        isFocused={faults.name !== undefined}
-      />
-      <ScopesField chosen={values?.scopes ?? []} fault={faults.scopes} isFocused={!faults.name} />
+    <FoldedForm {...form} summary="New token">
+      <Field {...enteredIn(form, 'name')} id="token-name" label="Name" />
+      <ScopesField chosen={entered?.all('scopes') ?? []} fault={faults.scopes} isFocused={!faults.name} />
       <SelectField
+        {...enteredIn(form, 'workspace')}
         id="token-workspace"
-        name="workspace"
         label="Workspace"
         options={[
           { value: '', text: 'All workspaces' },
-          ...workspaces.map(({ id, name }) => ({ value: id, text: name })),
+          ...overview.workspaces.map(({ id, name }) => ({ value: id, text: name })),
         ]}
-        value={values?.workspaceId ?? ''}
-        fault={faults.workspace}
       />
       <SelectField
+        {...enteredIn(form, 'expiry', '90')}
         id="token-expiry"
-        name="expiry"
         label="Expires"
         options={LIFETIMES.map((days) => ({
           value: days,
           text: days === 'never' ? 'Never' : `In ${days} days`,
         }))}
-        value={values?.expiry ?? '90'}
-        fault={faults.expiry}
       />
-      {needsConfirmation && (
-        <ConfirmField
-          id="token-password"
-          hasFactor={hasFactor}
-          hint="Needed for a token with full access or without an expiry."
-          fault={faults.password}
-        />
-      )}
+      <Confirmation
+        {...form}
+        id="token-password"
+        hasFactor={overview.codesLeft !== null}
+        hint="Needed for a token with full access or without an expiry."
+      />
       <button type="submit">Create token</button>
-    </form>
+    </FoldedForm>
   );
 }
 
@@ -106,53 +84,35 @@ function ScopesField({ chosen, fault, isFocused }: ScopesFieldProps): VNode {
           </span>
         </label>
       ))}
-      {fault && (
-        <p class="fault" id="scopes-fault">
-          {fault}
-        </p>
-      )}
+      <Fault of="scopes" text={fault} />
     </fieldset>
   );
 }
 
-interface TokensProps extends FlashMessages {
-  readonly overview: Overview;
-  readonly csrfToken: string;
-  readonly needsConfirmation: boolean;
-}
-
-export function TokensSection(props: TokensProps): VNode {
-  const { overview, csrfToken, needsConfirmation, minted, failedMint } = props;
-  const { tokens, workspaces, codesLeft } = overview;
+export function AccessTokens(props: AccountPageProps): VNode {
+  const { overview, csrfToken, minted } = props;
+  const { tokens } = overview;
   return (
-    <section aria-labelledby="tokens">
-      <h2 id="tokens">Access tokens</h2>
+    <>
       <p class="hint">For scripts and tools. A token is shown only once, when it is created.</p>
       {minted && <NewToken {...minted} />}
-      {tokens.length === MOST_TOKENS && (
-        <p class="hint">Showing the newest {MOST_TOKENS}. There may be more.</p>
-      )}
+      <Truncated shown={tokens.length} most={MOST_TOKENS} />
       <ul class="things">
         {tokens.map((token) => (
           <li key={token.id}>
             <TokenFacts token={token} />
-            <ActionForm action="/account/tokens/revoke" csrfToken={csrfToken} id={token.id}>
-              <button type="submit" class="quiet" aria-label={`Revoke ${token.name}`}>
-                Revoke
-              </button>
-            </ActionForm>
+            <ActionButton
+              action="/account/tokens/revoke"
+              csrfToken={csrfToken}
+              id={token.id}
+              text="Revoke"
+              label={`Revoke ${token.name}`}
+            />
           </li>
         ))}
       </ul>
-      <details open={failedMint !== undefined}>
-        <summary>New token</summary>
-        <MintForm
-          {...{ csrfToken, workspaces, needsConfirmation }}
-          hasFactor={codesLeft !== null}
-          failed={failedMint}
-        />
-      </details>
-    </section>
+      <MintForm {...props} />
+    </>
   );
 }
 

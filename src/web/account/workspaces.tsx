@@ -1,17 +1,21 @@
 import type { VNode } from 'preact';
 import { MOST_COUNTED, MOST_WORKSPACES, type WorkspaceContents } from '../../domain/accounts/index.js';
-import { ConfirmField, Field, Hidden, inBytes, Time } from '../layout/index.js';
-import type { AccountPageProps } from './account-page-props.js';
+import { Field, inBytes, Time } from '../layout/index.js';
+import {
+  type AccountPageProps,
+  Confirmation,
+  enteredIn,
+  FoldedForm,
+  formAt,
+  Truncated,
+} from './account-form.js';
 
-export function WorkspacesSection(props: AccountPageProps): VNode {
+export function Workspaces(props: AccountPageProps): VNode {
   const { listed } = props.overview;
   return (
-    <section aria-labelledby="workspaces">
-      <h2 id="workspaces">Workspaces</h2>
+    <>
       {listed.length === 0 && <p class="hint">There is no workspace yet. An app makes one.</p>}
-      {listed.length === MOST_WORKSPACES && (
-        <p class="hint">Showing the newest {MOST_WORKSPACES}. There may be more.</p>
-      )}
+      <Truncated shown={listed.length} most={MOST_WORKSPACES} />
       <ul class="things">
         {listed.map((workspace) => (
           <li key={workspace.id} class="stacked">
@@ -21,7 +25,7 @@ export function WorkspacesSection(props: AccountPageProps): VNode {
           </li>
         ))}
       </ul>
-    </section>
+    </>
   );
 }
 
@@ -53,60 +57,29 @@ interface WorkspaceFormProps extends AccountPageProps {
   readonly workspace: WorkspaceContents;
 }
 
-function RenameForm({ csrfToken, workspace, failedWorkspaceName }: WorkspaceFormProps): VNode {
-  const { id, name } = workspace;
-  const failed = failedWorkspaceName?.id === id ? failedWorkspaceName : undefined;
+function RenameForm({ workspace: { id, name }, ...props }: WorkspaceFormProps): VNode {
+  const form = formAt(props, '/account/workspaces/rename', id);
   return (
-    <details open={failed !== undefined}>
-      <summary aria-label={`Rename ${name}`}>Rename</summary>
-      <form method="post" action="/account/workspaces/rename" aria-label={`Rename ${name}`}>
-        <Hidden fields={{ csrf_token: csrfToken, id }} />
-        <Field
-          id={`workspace-name-${id}`}
-          name="name"
-          label="Name"
-          type="text"
-          autocomplete="off"
-          value={failed?.value ?? name}
-          fault={failed?.fault}
-          isFocused={failed !== undefined}
-        />
-        <button type="submit">Rename this workspace</button>
-      </form>
-    </details>
+    <FoldedForm {...form} fields={{ id }} summary="Rename" of={name}>
+      <Field {...enteredIn(form, 'name', name)} id={`workspace-name-${id}`} label="Name" />
+      <button type="submit">Rename this workspace</button>
+    </FoldedForm>
   );
 }
 
-function DeletionForm(props: WorkspaceFormProps): VNode {
-  const { csrfToken, workspace, needsConfirmation, failedWorkspaceDeletion } = props;
-  const { id, name } = workspace;
-  const failed = failedWorkspaceDeletion?.id === id ? failedWorkspaceDeletion : undefined;
+function DeletionForm({ workspace: { id, name }, ...props }: WorkspaceFormProps): VNode {
+  const form = formAt(props, '/account/workspaces/delete', id);
   return (
-    <details open={failed !== undefined}>
-      <summary aria-label={`Delete ${name}`}>Delete</summary>
-      <form method="post" action="/account/workspaces/delete" aria-label={`Delete ${name}`}>
-        <Hidden fields={{ csrf_token: csrfToken, id }} />
-        <p class="hint">
-          Deletes the workspace with all files, versions, checkpoints and attachments, for every device. This
-          cannot be undone.
-        </p>
-        <Field
-          id={`workspace-${id}`}
-          name="confirm_name"
-          label={`Type its name: ${name}`}
-          type="text"
-          autocomplete="off"
-          value={failed?.value ?? ''}
-          fault={failed?.faults.name}
-          isFocused={failed?.faults.name !== undefined}
-        />
-        {needsConfirmation && (
-          <ConfirmField id={`workspace-password-${id}`} fault={failed?.faults.password} />
-        )}
-        <button type="submit" class="danger">
-          Delete this workspace
-        </button>
-      </form>
-    </details>
+    <FoldedForm {...form} fields={{ id }} summary="Delete" of={name}>
+      <p class="hint">
+        Deletes the workspace with all files, versions, checkpoints and attachments, for every device. This
+        cannot be undone.
+      </p>
+      <Field {...enteredIn(form, 'confirm_name')} id={`workspace-${id}`} label={`Type its name: ${name}`} />
+      <Confirmation {...form} id={`workspace-password-${id}`} />
+      <button type="submit" class="danger">
+        Delete this workspace
+      </button>
+    </FoldedForm>
   );
 }

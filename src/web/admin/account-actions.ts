@@ -19,8 +19,7 @@ import { accountView, listView, passwordView } from './account-view.js';
 import type { AdminAction, AdminRequest, Onwards } from './admin-door.js';
 import type { AdminPage } from './admin-layout.js';
 
-/** The action of a form on an account's page. Returns a page to show instead of the account's own. */
-export type AccountAction = (userId: string, action: AdminAction) => Promise<AdminPage | undefined>;
+type AccountAction = (userId: string, action: AdminAction) => Promise<unknown>;
 
 /** Administrators' actions for users who cannot sign in any more. */
 @Injectable()
@@ -32,23 +31,17 @@ export class RecoveryActions {
   ) {}
 
   /** For a user who has lost them. */
-  readonly resetFactors: AccountAction = async (userId, { by }) => {
-    await this.factorReset.run(userId, by);
-    return undefined;
-  };
+  readonly resetFactors: AccountAction = (userId, { by }) => this.factorReset.run(userId, by);
 
-  /** The new password is shown once. */
-  readonly resetPassword: AccountAction = async (userId, { by }) => {
+  /** For a user who has another account at the provider now. */
+  readonly unlink: AccountAction = (userId, { by }) => this.providerLinks.unlink(userId, by);
+
+  /** Returns a page that shows the new password, once. */
+  async resetPassword(userId: string, { by }: AdminAction): Promise<AdminPage> {
     const password = generatePassword();
     await this.passwordReset.run(userId, password, by);
     return passwordView(userId, password);
-  };
-
-  /** For a user who has another account at the provider now. */
-  readonly unlink: AccountAction = async (userId, { by }) => {
-    await this.providerLinks.unlink(userId, by);
-    return undefined;
-  };
+  }
 }
 
 /** Administrators' actions on the access of an account. */
@@ -61,25 +54,10 @@ export class AccessActions {
     readonly recovery: RecoveryActions,
   ) {}
 
-  readonly suspend: AccountAction = async (userId, { by }) => {
-    await this.suspensions.suspend(userId, by);
-    return undefined;
-  };
-
-  readonly resume: AccountAction = async (userId, { by }) => {
-    await this.suspensions.resume(userId, by);
-    return undefined;
-  };
-
-  readonly demote: AccountAction = async (userId, { by }) => {
-    await this.administrators.demote(userId, by);
-    return undefined;
-  };
-
-  readonly endSessions: AccountAction = async (userId, { by }) => {
-    await this.userSessions.endAllBut(userId, null, by);
-    return undefined;
-  };
+  readonly suspend: AccountAction = (userId, { by }) => this.suspensions.suspend(userId, by);
+  readonly resume: AccountAction = (userId, { by }) => this.suspensions.resume(userId, by);
+  readonly demote: AccountAction = (userId, { by }) => this.administrators.demote(userId, by);
+  readonly endSessions: AccountAction = (userId, { by }) => this.userSessions.endAllBut(userId, null, by);
 }
 
 /** The actions on an account, with the notice shown after each. */
@@ -107,12 +85,12 @@ const OPEN_WHEN_READ_ONLY: readonly AccountActionName[] = ['suspend', 'resume', 
 /** The admin page's actions on an account, through the services of the admin command. */
 @Injectable()
 export class AccountActions {
-  private readonly actions: Readonly<Record<AccountActionName, AccountAction>>;
+  private readonly actions: Readonly<Record<Exclude<AccountActionName, 'reset-password'>, AccountAction>>;
 
   constructor(
-    access: AccessActions,
+    private readonly access: AccessActions,
     private readonly subscriptions: Subscriptions,
-    private readonly deletion: AccountDeletion,
+    deletion: AccountDeletion,
     private readonly accounts: Accounts,
     private readonly killSwitch: KillSwitch,
   ) {
@@ -120,12 +98,11 @@ export class AccountActions {
       suspend: access.suspend,
       resume: access.resume,
       'end-sessions': access.endSessions,
-      'reset-password': access.recovery.resetPassword,
       'reset-factors': access.recovery.resetFactors,
       unlink: access.recovery.unlink,
       demote: access.demote,
       grant: (userId, action) => this.grant(userId, action),
-      delete: (userId, action) => this.delete(userId, action),
+      delete: (userId, { form, by }) => deletion.delete(userId, form.text('confirm'), by),
     };
   }
 
@@ -135,13 +112,13 @@ export class AccountActions {
       throw new Conflict('you cannot do this to your own account: ask another administrator or the operator');
     if (!OPEN_WHEN_READ_ONLY.includes(name)) this.killSwitch.refuseWhen('read-only');
     await this.accounts.get(userId);
-    const page = await this.actions[name](userId, action);
-    if (page) return page;
+    if (name === 'reset-password') return this.access.recovery.resetPassword(userId, action);
+    await this.actions[name](userId, action);
     const at = name === 'delete' ? '/admin' : `/admin/accounts/${userId}`;
     return { location: `${at}?done=${name}` };
   }
 
-  private async grant(userId: string, { form, by }: AdminAction): Promise<undefined> {
+  private async grant(userId: string, { form, by }: AdminAction): Promise<void> {
     const status = form.text('status');
     const until = form.text('until');
     // Without the field the plan would have no end.
@@ -152,13 +129,8 @@ export class AccountActions {
     const end = until === '' ? null : parseInstant(until);
     await this.subscriptions.grant(userId, status as SubscriptionStatus, end, by);
   }
-
-  private async delete(userId: string, { form, by }: AdminAction): Promise<undefined> {
-    await this.deletion.delete(userId, form.text('confirm'), by);
-  }
 }
 
-/** Accounts on a page. */
 const ACCOUNTS_OF_PAGE = 50;
 
 @Injectable()
@@ -186,23 +158,18 @@ export class AccountPages {
 
   /** @throws NotFound */
   async one({ administrator, csrfToken, query }: AdminRequest, userId: string): Promise<AdminPage> {
-    const account = await this.accounts.get(userId); // sequential: a page must not take several connections at once
-    const subscription = await this.subscriptions.describe(userId);
-    const documents = await this.documents.usage(userId);
-    const assets = await this.assets.usage(userId);
-    const hasSecondFactor = await this.administrators.hasSecondFactor(userId);
-    const isOneself = administrator.userId === userId;
+    const account = await this.accounts.get(userId);
     return {
       title: account.name,
       section: 'Accounts',
       notice: noticeIn(query.text('done')),
       content: accountView({
         account,
-        subscription,
-        documents,
-        assets,
-        hasSecondFactor,
-        isOneself,
+        subscription: await this.subscriptions.describe(userId), // sequential: a page must not take several connections at once
+        documents: await this.documents.usage(userId),
+        assets: await this.assets.usage(userId),
+        hasSecondFactor: await this.administrators.hasSecondFactor(userId),
+        isOneself: administrator.userId === userId,
         csrfToken,
         canGrant: !this.subscriptions.isOff,
       }),

@@ -3,8 +3,8 @@ import type { AccountDetails, ListedAccount } from '../../domain/accounts/index.
 import type { StorageUsage } from '../../domain/assets/index.js';
 import { STATUSES, type SubscriptionDetails } from '../../domain/billing/index.js';
 import type { DocumentUsage } from '../../domain/files/index.js';
-import { CopyField, Field, inBytes, SelectField, Time } from '../layout/index.js';
-import { AdminForm, type AdminPage, Facts, SearchForm } from './admin-layout.js';
+import { CopyField, Field, inBytes, PostForm, SelectField, Time } from '../layout/index.js';
+import { type AdminPage, Facts, SearchForm } from './admin-layout.js';
 
 interface ListProps {
   readonly accounts: readonly ListedAccount[];
@@ -114,11 +114,11 @@ function AccessSection({ account, isOneself, csrfToken }: AccountProps): VNode {
   const act = (name: string, label: string, hint: string): VNode => (
     <li>
       <p class="hint">{hint}</p>
-      <AdminForm action={`${at}/${name}`} csrfToken={csrfToken} label={label}>
+      <PostForm action={`${at}/${name}`} csrfToken={csrfToken} label={label}>
         <button type="submit" class="quiet">
           {label}
         </button>
-      </AdminForm>
+      </PostForm>
     </li>
   );
   return (
@@ -160,7 +160,7 @@ function GrantSection({ account, csrfToken, subscription }: AccountProps): VNode
   return (
     <section aria-labelledby="grant">
       <h2 id="grant">Plan</h2>
-      <AdminForm action={`/admin/accounts/${account.id}/grant`} csrfToken={csrfToken} label="Set the plan">
+      <PostForm action={`/admin/accounts/${account.id}/grant`} csrfToken={csrfToken} label="Set the plan">
         <SelectField
           id="status"
           name="status"
@@ -172,13 +172,11 @@ function GrantSection({ account, csrfToken, subscription }: AccountProps): VNode
           id="until"
           name="until"
           label="Until"
-          type="text"
-          autocomplete="off"
           hint="Such as 2027-01-31T12:00:00Z, in UTC. Empty for no end."
           isRequired={false}
         />
         <button type="submit">Set the plan</button>
-      </AdminForm>
+      </PostForm>
     </section>
   );
 }
@@ -190,22 +188,16 @@ function DeleteSection({ account, csrfToken }: AccountProps): VNode {
       <p class="hint">
         Deletes its workspaces, files, attachments, devices and tokens at once. This cannot be undone.
       </p>
-      <AdminForm
+      <PostForm
         action={`/admin/accounts/${account.id}/delete`}
         csrfToken={csrfToken}
         label="Delete the account"
       >
-        <Field
-          id="confirm"
-          name="confirm"
-          label="The address of the account"
-          type="email"
-          autocomplete="off"
-        />
+        <Field id="confirm" name="confirm" label="The address of the account" type="email" />
         <button type="submit" class="danger">
           Delete the account
         </button>
-      </AdminForm>
+      </PostForm>
     </section>
   );
 }

@@ -1,21 +1,43 @@
-import { Controller, Get, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../access/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { NotFound } from '../../platform/http/index.js';
 import { OpenWhenReadOnly } from '../../platform/kill-switch.js';
+import { formDocs } from '../layout/index.js';
 import { AccountActions, AccountPages, DONE } from './account-actions.js';
-import { AdminDoor, AdminErrorFilter, Hidden } from './admin-door.js';
-import { ACCOUNTS_DOCS } from './admin-pages.docs.js';
+import { ACTED, AdminDoor, AdminPages, Hidden, SHOWN } from './admin-door.js';
 
-@Controller('admin')
-@Documented(ACCOUNTS_DOCS)
-@Public('AdminDoor admits administrators; for everybody else there is nothing here')
+const USER_ID = { userId: { description: 'The id of the account.' } };
+
+@AdminPages('admin', {
+  list: {
+    summary: 'List the accounts, for administrators',
+    query: {
+      search: { description: 'Part of an address or a name.' },
+      after: { description: 'Only what comes after this.' },
+    },
+    answers: SHOWN,
+  },
+  confirm: formDocs('Confirm the password, for administrators', ACTED),
+  show: { summary: 'Show an account, for administrators', path: USER_ID, answers: SHOWN },
+  act: {
+    ...formDocs('Act on an account, for administrators', {
+      200: page('the new password, which is shown only once'),
+      ...ACTED,
+    }),
+    path: {
+      ...USER_ID,
+      action: {
+        description:
+          'suspend, resume, end-sessions, reset-password, reset-factors, unlink, grant, demote or delete.',
+      },
+    },
+  },
+})
 @OpenWhenReadOnly(
   'hidden from everybody else; actions that remove or create accounts are refused by themselves',
 )
-@UseFilters(AdminErrorFilter)
 export class AccountsController {
   constructor(
     private readonly door: AdminDoor,

@@ -3,19 +3,23 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccountSuspended } from '../../access/index.js';
 import type { Acting } from '../../domain/auth/audit/index.js';
 import { Administrators, type BrowserSession } from '../../domain/auth/index.js';
+import { ERROR, type OperationDocs, page } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { ApiError, isEncodedUtf8, NotFound } from '../../platform/http/index.js';
 import {
+  ANSWERED,
   type BrowserRequest,
   BrowserRequests,
   Confirmations,
   Form,
+  ONWARDS,
   OUT_OF_DATE,
   PageErrorFilter,
+  PublicPages,
   redirect,
   sendPage,
 } from '../layout/index.js';
-import { type AdminPage, adminPage, confirmPage } from './admin-layout.js';
+import { type AdminPage, adminPage, confirmPage, type ConfirmProps } from './admin-layout.js';
 
 /** The answer to callers who are not administrators: the same as for an unknown address. */
 export class Hidden extends NotFound {
@@ -38,11 +42,38 @@ export class AdminErrorFilter extends PageErrorFilter {
   }
 }
 
-/** An administrator's request to see a page. */
+/** A controller of pages for administrators: see `PublicPages`. */
+export const AdminPages = <Name extends string>(
+  path: string,
+  operations: Readonly<Record<Name, OperationDocs>>,
+): ReturnType<typeof PublicPages<Name>> =>
+  PublicPages(
+    path,
+    operations,
+    'AdminDoor admits administrators; for everybody else there is nothing here',
+    AdminErrorFilter,
+  );
+
+/** As for an unknown address: JSON, and a page for browsers. */
+const HIDDEN = {
+  description: 'nothing is here for the caller',
+  content: { 'application/json': ERROR, 'text/html': {} },
+};
+
+/** Documentation of the answers of `AdminDoor.show`. */
+export const SHOWN = { 200: page('the page'), 403: page('a form that asks for the password'), 404: HIDDEN };
+
+/** The same of `AdminDoor.act`. */
+export const ACTED = {
+  ...ANSWERED,
+  303: ONWARDS,
+  404: HIDDEN,
+  409: page('the page, which says why it was not done'),
+};
+
 export interface AdminRequest {
   readonly administrator: BrowserSession;
   readonly csrfToken: string;
-  /** The query of the address. */
   readonly query: Form;
 }
 
@@ -52,7 +83,6 @@ export interface AdminAction extends AdminRequest {
   readonly by: Acting;
 }
 
-/** The address to open after an action. */
 export interface Onwards {
   readonly location: string;
 }
@@ -145,13 +175,9 @@ export class AdminDoor {
   }
 }
 
-interface AskedForm {
-  readonly action: string;
-  readonly fields: readonly (readonly [string, string])[];
+interface AskedForm extends Omit<ConfirmProps, 'host' | 'csrfToken'> {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly fault?: string;
-  readonly alert?: string;
 }
 
 /** A page with the message of a service's refusal. @throws any other error, also NotFound */

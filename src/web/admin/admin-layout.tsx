@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { ConfirmField, Field, Hidden, Layout, Masthead } from '../layout/index.js';
+import { ConfirmField, Field, Layout, Masthead, Messages, PostForm, SitePage } from '../layout/index.js';
 
 const SECTIONS = {
   Accounts: '/admin',
@@ -22,14 +22,8 @@ export interface AdminPage {
   readonly content?: ComponentChildren;
 }
 
-export function adminPage({
-  host,
-  title,
-  section,
-  notice,
-  alert,
-  content,
-}: AdminPage & { readonly host: string }): VNode {
+export function adminPage(page: AdminPage & { readonly host: string }): VNode {
+  const { host, title, section, notice, alert, content } = page;
   return (
     <Layout title={`${title} – administration`} isWide>
       <Masthead host={host} />
@@ -48,22 +42,13 @@ export function adminPage({
         </ul>
       </nav>
       <h1>{title}</h1>
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
-      {notice && (
-        <p class="notice" role="status">
-          {notice}
-        </p>
-      )}
+      <Messages {...{ alert, notice }} />
       {content}
     </Layout>
   );
 }
 
-interface ConfirmProps {
+export interface ConfirmProps {
   readonly host: string;
   readonly csrfToken: string;
   /** The address to which the form is posted, with these fields. */
@@ -76,51 +61,28 @@ interface ConfirmProps {
 /** Asks for the password before a page, or before a form is processed. */
 export function confirmPage({ host, csrfToken, action, fields, fault, alert }: ConfirmProps): VNode {
   return (
-    <Layout title="Confirm that it is you">
-      <Masthead host={host} />
-      <h1>Confirm that it is you</h1>
+    <SitePage title="Confirm that it is you" host={host}>
       <p>You signed in more than ten minutes ago.</p>
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
-      <form method="post" action={action} class="credentials" aria-label="Confirm that it is you">
-        <Hidden fields={{ csrf_token: csrfToken }} />
+      <Messages alert={alert} />
+      <PostForm {...{ action, csrfToken }} class="credentials" label="Confirm that it is you">
         {fields.map(([name, value]) => (
           <input type="hidden" key={name} name={name} value={value} />
         ))}
         <ConfirmField id="confirm-password" fault={fault} />
         <button type="submit">Continue</button>
-      </form>
+      </PostForm>
       <p>
         <a href="/account">Back to your account</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
-interface AdminFormProps {
-  readonly action: string;
-  readonly csrfToken: string;
-  readonly label: string;
-  readonly children: ComponentChildren;
-}
-
-export function AdminForm({ action, csrfToken, label, children }: AdminFormProps): VNode {
-  return (
-    <form method="post" action={action} aria-label={label}>
-      <Hidden fields={{ csrf_token: csrfToken }} />
-      {children}
-    </form>
-  );
-}
-
-export function Facts({
-  facts,
-}: {
+interface FactsProps {
   readonly facts: readonly (readonly [string, ComponentChildren])[];
-}): VNode {
+}
+
+export function Facts({ facts }: FactsProps): VNode {
   return (
     <dl class="facts">
       {facts.map(([name, value]) => (
@@ -135,11 +97,9 @@ export function Facts({
 
 interface SearchFormProps {
   readonly action: string;
-  /** The name of the parameter. */
   readonly name: string;
   readonly label: string;
   readonly value: string;
-  /** The text of the button. */
   readonly verb: string;
 }
 
@@ -147,7 +107,7 @@ interface SearchFormProps {
 export function SearchForm({ action, name, label, value, verb }: SearchFormProps): VNode {
   return (
     <form method="get" action={action} role="search" aria-label={verb} class="search">
-      <Field {...{ name, label, value }} id={name} type="text" autocomplete="off" isRequired={false} />
+      <Field {...{ name, label, value }} id={name} isRequired={false} />
       <button type="submit" class="quiet">
         {verb}
       </button>

@@ -1,16 +1,12 @@
-import { Controller, Get, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Req, Res } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import { type AuditEvent, AuditLog } from '../../domain/auth/audit/index.js';
 import { Users } from '../../domain/auth/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
-import { BadRequest } from '../../platform/http/index.js';
-import { auditSentence, clientName, type Form, Time } from '../layout/index.js';
-import { AdminDoor, AdminErrorFilter } from './admin-door.js';
+import { auditSentence, clientName, positionIn, Time } from '../layout/index.js';
+import { AdminDoor, AdminPages, SHOWN } from './admin-door.js';
 import { SearchForm } from './admin-layout.js';
-import { AUDIT_DOCS } from './admin-pages.docs.js';
 
 interface AuditProps {
   readonly events: readonly AuditEvent[];
@@ -69,10 +65,16 @@ function whoIn({ actor, actorId }: AuditEvent, emails: ReadonlyMap<string, strin
 
 const EVENTS_OF_PAGE = 100;
 
-@Controller('admin/audit')
-@Documented(AUDIT_DOCS)
-@Public('AdminDoor admits administrators; for everybody else there is nothing here')
-@UseFilters(AdminErrorFilter)
+@AdminPages('admin/audit', {
+  show: {
+    summary: 'Show the audit log, for administrators',
+    query: {
+      user: { description: 'The address or the id of an account.' },
+      before: { description: 'The id of an event: only older ones.' },
+    },
+    answers: { ...SHOWN, 400: 'before is not the id of an event' },
+  },
+})
 export class AuditController {
   constructor(
     private readonly door: AdminDoor,
@@ -101,12 +103,4 @@ export class AuditController {
     const id = isUUID(user) ? user : (await this.users.findByEmail(user))?.id;
     return id === undefined ? [] : this.audit.ofUser(id, EVENTS_OF_PAGE + 1, before);
   }
-}
-
-/** @throws BadRequest */
-function positionIn(query: Form): number | undefined {
-  const before = query.text('before');
-  if (before === '') return undefined;
-  if (!/^[1-9]\d{0,14}$/.test(before)) throw new BadRequest('before is not the id of an event');
-  return Number(before);
 }

@@ -1,33 +1,29 @@
-import { Controller, Get, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import { Invitations, type NewInvitation } from '../../domain/accounts/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { KillSwitch, OpenWhenReadOnly } from '../../platform/kill-switch.js';
-import { CopyField, Field, Hidden, Time } from '../layout/index.js';
-import { AdminDoor, AdminErrorFilter } from './admin-door.js';
-import { AdminForm, type AdminPage } from './admin-layout.js';
-import { INVITATIONS_DOCS } from './admin-pages.docs.js';
+import { CopyField, Field, formDocs, PostForm, Time } from '../layout/index.js';
+import { ACTED, AdminDoor, AdminPages, SHOWN } from './admin-door.js';
+import type { AdminPage } from './admin-layout.js';
 
-/** Open invitations listed, at most. */
 const LISTED = 200;
 
 export async function invitationsView(invitations: Invitations, csrfToken: string): Promise<VNode> {
   const open = await invitations.open(LISTED);
   return (
     <>
-      <AdminForm action="/admin/invitations" csrfToken={csrfToken} label="Invite">
+      <PostForm action="/admin/invitations" csrfToken={csrfToken} label="Invite">
         <Field
           id="email"
           name="email"
           label="Email address"
           type="email"
-          autocomplete="off"
           hint="The link works once, for seven days, and only for this address."
         />
         <button type="submit">Invite</button>
-      </AdminForm>
+      </PostForm>
       <section aria-labelledby="open">
         <h2 id="open">Open invitations</h2>
         {open.length === 0 && <p class="hint">There is none.</p>}
@@ -43,16 +39,16 @@ export async function invitationsView(invitations: Invitations, csrfToken: strin
                   Until <Time at={expiresAt} />
                 </p>
               </div>
-              <AdminForm
+              <PostForm
                 action="/admin/invitations/revoke"
                 csrfToken={csrfToken}
+                fields={{ email }}
                 label={`Revoke the invitation of ${email}`}
               >
-                <Hidden fields={{ email }} />
                 <button type="submit" class="quiet">
                   Revoke
                 </button>
-              </AdminForm>
+              </PostForm>
             </li>
           ))}
         </ul>
@@ -86,13 +82,15 @@ export function invitedView({ email, link, expiresAt, isMailed }: NewInvitation)
   };
 }
 
-const INVITATIONS = '/admin/invitations';
-
-@Controller('admin/invitations')
-@Documented(INVITATIONS_DOCS)
-@Public('AdminDoor admits administrators; for everybody else there is nothing here')
+@AdminPages('admin/invitations', {
+  show: { summary: 'List the open invitations, for administrators', answers: SHOWN },
+  invite: formDocs('Invite somebody, for administrators', {
+    200: page('the link, which is shown only once'),
+    ...ACTED,
+  }),
+  revoke: formDocs('Revoke an invitation, for administrators', ACTED),
+})
 @OpenWhenReadOnly('hidden from everybody else; inviting is refused by itself')
-@UseFilters(AdminErrorFilter)
 export class InvitationsController {
   constructor(
     private readonly door: AdminDoor,
@@ -123,7 +121,7 @@ export class InvitationsController {
   async revoke(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.door.act(request, reply, async ({ form, by }) => {
       await this.invitations.revoke(form.text('email'), by);
-      return { location: `${INVITATIONS}?done=revoke` };
+      return { location: '/admin/invitations?done=revoke' };
     });
   }
 }

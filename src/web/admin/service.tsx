@@ -1,9 +1,7 @@
-import { Controller, Get, Injectable, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Injectable, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import { AuditedKillSwitch } from '../../domain/auth/audit/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
 import { VERSION } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { BadRequest } from '../../platform/http/index.js';
@@ -11,10 +9,9 @@ import { type JobRun, JobRuns } from '../../platform/jobs/index.js';
 import { KillSwitch, type Mode, MODES, OpenWhenReadOnly } from '../../platform/kill-switch.js';
 import { Queues } from '../../platform/limits/index.js';
 import { type Readiness, ReadinessCheck } from '../../platform/readiness.js';
-import { SelectField, Time } from '../layout/index.js';
-import { AdminDoor, AdminErrorFilter } from './admin-door.js';
-import { AdminForm, Facts } from './admin-layout.js';
-import { SERVICE_DOCS } from './admin-pages.docs.js';
+import { formDocs, PostForm, SelectField, Time } from '../layout/index.js';
+import { ACTED, AdminDoor, AdminPages, SHOWN } from './admin-door.js';
+import { Facts } from './admin-layout.js';
 import { adminPagesStatements, type DoctorRun, DoctorRuns } from './doctor-runs.js';
 
 const RUNS = 60;
@@ -23,7 +20,6 @@ export interface ServiceStatus {
   readonly version: string;
   /** The readiness of the instance that answers. */
   readonly readiness: Readiness;
-  /** The number of running instances. */
   readonly instances: number;
   /** Calls that wait on this instance, by queue. */
   readonly queues: ReadonlyMap<string, number>;
@@ -32,7 +28,6 @@ export interface ServiceStatus {
   readonly jobs: readonly JobRun[];
 }
 
-/** The state of the service, for administrators. */
 @Injectable()
 export class ServiceStatusOverview {
   constructor(
@@ -109,7 +104,7 @@ function KillSwitchSection({ mode, csrfToken }: { readonly mode: Mode; readonly 
         While it is down, this page is refused as well: only the command <code>admin kill-switch off</code>{' '}
         ends that.
       </p>
-      <AdminForm action="/admin/service/kill-switch" csrfToken={csrfToken} label="Set the kill switch">
+      <PostForm action="/admin/service/kill-switch" csrfToken={csrfToken} label="Set the kill switch">
         <SelectField
           id="mode"
           name="mode"
@@ -118,7 +113,7 @@ function KillSwitchSection({ mode, csrfToken }: { readonly mode: Mode; readonly 
           value={mode}
         />
         <button type="submit">Set the kill switch</button>
-      </AdminForm>
+      </PostForm>
     </section>
   );
 }
@@ -133,12 +128,12 @@ function DoctorSection({ lastCheck, csrfToken }: DoctorProps): VNode {
     <section aria-labelledby="doctor">
       <h2 id="doctor">Check of the stored data</h2>
       {lastCheck ? <LastCheck run={lastCheck} /> : <p>It has not run yet.</p>}
-      <AdminForm action="/admin/service/doctor" csrfToken={csrfToken} label="Start a check">
+      <PostForm action="/admin/service/doctor" csrfToken={csrfToken} label="Start a check">
         <p class="hint">Compares database and stored bytes, in the background, and changes nothing.</p>
         <button type="submit" class="quiet">
           Start a check
         </button>
-      </AdminForm>
+      </PostForm>
     </section>
   );
 }
@@ -200,19 +195,17 @@ function JobsSection({ jobs }: { readonly jobs: readonly JobRun[] }): VNode {
   );
 }
 
-const SERVICE = '/admin/service';
-
 const DONE = {
   'kill-switch': 'The kill switch is set. Every instance follows within five seconds.',
   doctor: 'The check has started. Reload this page to see its result.',
 } as const;
 
-/** Health, jobs, kill switch and doctor, for administrators. */
-@Controller('admin/service')
-@Documented(SERVICE_DOCS)
-@Public('AdminDoor admits administrators; for everybody else there is nothing here')
+@AdminPages('admin/service', {
+  show: { summary: 'Show health, jobs, kill switch and checks, for administrators', answers: SHOWN },
+  setKillSwitch: formDocs('Set the kill switch, for administrators', ACTED),
+  startDoctor: formDocs('Start a check of the stored data, for administrators', ACTED),
+})
 @OpenWhenReadOnly('ends that state; writes no content')
-@UseFilters(AdminErrorFilter)
 export class ServiceController {
   constructor(
     private readonly door: AdminDoor,
@@ -244,7 +237,7 @@ export class ServiceController {
       const mode = MODES.find((one) => one === form.text('mode'));
       if (!mode) throw new BadRequest('choose a mode');
       await this.killSwitch.set(mode, by);
-      return { location: `${SERVICE}?done=kill-switch` };
+      return { location: '/admin/service?done=kill-switch' };
     });
   }
 
@@ -252,7 +245,7 @@ export class ServiceController {
   async startDoctor(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.door.act(request, reply, async ({ by }) => {
       await this.doctorRuns.start(by);
-      return { location: `${SERVICE}?done=doctor` };
+      return { location: '/admin/service?done=doctor' };
     });
   }
 }

@@ -1,4 +1,6 @@
 import type { AuditDetails, AuditEvent } from '../../domain/auth/audit/index.js';
+import { BadRequest } from '../../platform/http/index.js';
+import type { Form } from './browser-requests.js';
 
 type Words = string | ((details: AuditDetails) => string);
 
@@ -56,4 +58,12 @@ const WORDS: Readonly<Record<string, Words>> = {
 export function auditSentence({ action, details }: Pick<AuditEvent, 'action' | 'details'>): string {
   const words: Words = WORDS[action] ?? action;
   return typeof words === 'string' ? words : words(details);
+}
+
+/** The position of a page of events, from the query; undefined for the newest. @throws BadRequest */
+export function positionIn(query: Form): number | undefined {
+  const before = query.text('before');
+  if (before === '') return undefined;
+  if (!/^[1-9]\d{0,14}$/.test(before)) throw new BadRequest('before is not the id of an event');
+  return Number(before);
 }

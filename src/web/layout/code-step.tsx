@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { Field, Hidden } from './fields.js';
+import { Field, Hidden, PostForm } from './fields.js';
 import type { FactorStep } from './sign-in-forms.js';
 
 interface CodeStepProps {
@@ -23,7 +23,6 @@ export function CodeStep({ action, hidden, step, isAfterPassword = true }: CodeS
           id="sign-in-code"
           name="code"
           label="Code from your authenticator app"
-          type="text"
           inputMode="numeric"
           autocomplete="one-time-code"
           hint="Six digits that change every 30 seconds."
@@ -40,8 +39,6 @@ export function CodeStep({ action, hidden, step, isAfterPassword = true }: CodeS
             id="sign-in-backup-code"
             name="code"
             label="Backup code"
-            type="text"
-            autocomplete="off"
             hint="One of the ten codes that you saved. Each works once."
             fault={kind === 'backup' ? fault : undefined}
             isFocused={kind === 'backup'}
@@ -69,12 +66,16 @@ export function CheckMail({ email, csrfToken, returnTo }: CheckMailProps): VNode
         A mail was sent to <span class="name">{email}</span>. Follow the link in it to confirm the address,
         then sign in.
       </p>
-      <form method="post" action="/account/verify/send" aria-label="Send another mail">
-        <Hidden fields={{ csrf_token: csrfToken, email }} />
+      <PostForm
+        action="/account/verify/send"
+        csrfToken={csrfToken}
+        fields={{ email }}
+        label="Send another mail"
+      >
         <button type="submit" class="quiet">
           Send another mail
         </button>
-      </form>
+      </PostForm>
       <p>
         <a href={returnTo}>Back to sign in</a>
       </p>

@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import type { Configuration } from '../../platform/config/index.js';
 import { CheckMail, CodeStep } from './code-step.js';
-import { Field, Hidden, NewPasswordField } from './fields.js';
+import { Field, Hidden, Messages, NewPasswordField } from './fields.js';
 import { assetPath, PASSKEY_SCRIPT } from './page-assets.js';
-import type { CredentialField, RejectedSignIn } from './sign-in-forms.js';
+import type { RejectedSignIn } from './sign-in-forms.js';
 
 /** Signs in with a passkey, then opens `returnTo`. The script shows the button in browsers with passkeys, and hides the hint. */
 export function PasskeyButton({ returnTo }: { readonly returnTo: string }): VNode {
@@ -42,7 +42,6 @@ export interface SingleSignOnOption {
   readonly page: SingleSignOnPage;
 }
 
-/** Returns undefined without a provider. */
 export function singleSignOnOption(
   { oidcName, oidcOnly, hasSingleSignOn }: Configuration,
   page: SingleSignOnPage,
@@ -58,7 +57,6 @@ interface SingleSignOnFormProps {
   readonly isFresh?: boolean;
 }
 
-/** The button that leads to the provider. */
 export function SingleSignOnForm({ option, hidden, isFresh = false }: SingleSignOnFormProps): VNode {
   const { name, page } = option;
   const verb = isFresh ? 'Confirm' : 'Continue';
@@ -97,11 +95,7 @@ export function Credentials(props: CredentialsProps): VNode {
     );
   return (
     <div class="credentials">
-      {failed?.alert && (
-        <p class="alert" role="alert">
-          {failed.alert}
-        </p>
-      )}
+      <Messages alert={failed?.alert} />
       {failed?.factor ? (
         <>
           <CodeStep {...{ action, hidden }} step={failed.factor} />
@@ -162,14 +156,7 @@ function Forms(props: FormsProps): VNode {
           </summary>
           <form method="post" action={action} aria-label="Sign up">
             <Hidden fields={{ ...hidden, intent: 'sign-up' }} />
-            <Field
-              id="sign-up-name"
-              name="name"
-              label="Name"
-              type="text"
-              autocomplete="name"
-              {...stateOf(signUp, 'name')}
-            />
+            <Field id="sign-up-name" label="Name" autocomplete="name" {...stateOf(signUp, 'name')} />
             <Email id="sign-up-email" failed={signUp} />
             <Password id="sign-up-password" failed={signUp} isNew />
             <button type="submit">Sign up</button>
@@ -186,34 +173,28 @@ interface CredentialProps {
   readonly isFocused?: boolean;
 }
 
-function Email({ id, failed, isFocused = false }: CredentialProps): VNode {
-  const state = stateOf(failed, 'email');
+function Email({ id, failed, isFocused }: CredentialProps): VNode {
   return (
     <Field
       id={id}
-      name="email"
       label="Email address"
       type="email"
       autocomplete="username"
-      {...state}
-      isFocused={isFocused || state.isFocused}
+      {...stateOf(failed, 'email')}
+      isFocused={isFocused || undefined}
     />
   );
 }
 
 function Password({ id, failed, isNew = false }: CredentialProps & { readonly isNew?: boolean }): VNode {
-  const { fault, isFocused } = stateOf(failed, 'password');
-  const field = { id, name: 'password', label: 'Password', fault, isFocused };
+  const field = { id, name: 'password', label: 'Password', fault: failed?.faults.password };
   if (isNew) return <NewPasswordField {...field} />;
   return <Field {...field} type="password" autocomplete="current-password" />;
 }
 
-/** Shows the entered values again, except the password; a field with a fault gets the focus. */
-function stateOf(
-  failed: RejectedSignIn | undefined,
-  name: CredentialField,
-): { value: string; fault: string | undefined; isFocused: boolean } {
-  const fault = failed?.faults[name];
-  const value = name === 'password' ? '' : (failed?.values[name] ?? '');
-  return { value, fault, isFocused: fault !== undefined };
-}
+/** Shows the entered value again. */
+const stateOf = (failed: RejectedSignIn | undefined, name: 'name' | 'email') => ({
+  name,
+  value: failed?.values[name],
+  fault: failed?.faults[name],
+});

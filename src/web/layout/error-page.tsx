@@ -12,7 +12,7 @@ import type { VNode } from 'preact';
 import { Configuration } from '../../platform/config/index.js';
 import { errorAnswer } from '../../platform/http/index.js';
 import { Log } from '../../platform/log.js';
-import { asPage, Layout, Masthead, prefersHtml, sendPage } from './layout.js';
+import { asPage, prefersHtml, sendPage, SitePage } from './layout.js';
 
 interface Failure {
   readonly host: string;
@@ -25,7 +25,6 @@ interface Failure {
 
 interface Words {
   readonly heading: string;
-  /** The advice to the reader. */
   readonly advice: string;
 }
 
@@ -81,9 +80,7 @@ export function errorPage({ host, status, detail, requestId, retryAfter }: Failu
   const { heading, advice } = BY_DETAIL[detail] ?? WORDS[status] ?? (status < 500 ? OTHER : FAULT);
   const hasWait = status === 429 || status === 503;
   return (
-    <Layout title={heading}>
-      <Masthead host={host} />
-      <h1>{heading}</h1>
+    <SitePage title={heading} host={host}>
       <p>
         {advice}
         {hasWait && ` ${waitOf(retryAfter)}`}
@@ -104,7 +101,7 @@ export function errorPage({ host, status, detail, requestId, retryAfter }: Failu
         <br />
         Request {requestId}
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 

@@ -1,27 +1,37 @@
-import type { InputHTMLAttributes, VNode } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes, VNode } from 'preact';
 import { PASSWORD_LENGTH } from '../../domain/auth/index.js';
+
+/** What is wrong with a form, by the name of the field. */
+export type Faults = Readonly<Record<string, string | undefined>>;
+
+/** The fault in the name of anything. */
+export const NAME_FAULT = 'Enter a name of 1 to 255 characters.';
 
 interface FieldProps {
   readonly id: string;
   readonly name: string;
   readonly label: string;
-  readonly type: 'text' | 'email' | 'password';
-  readonly autocomplete: string;
-  readonly value?: string;
-  readonly hint?: string;
+  /** Defaults to `text`. */
+  readonly type?: 'text' | 'email' | 'password';
+  /** Defaults to `off`. */
+  readonly autocomplete?: string;
+  readonly value?: string | undefined;
+  readonly hint?: string | undefined;
   /** The fault in the entered value. */
   readonly fault?: string | undefined;
   readonly minLength?: number | undefined;
   readonly inputMode?: 'numeric';
-  readonly isFocused?: boolean;
+  /** By default, a field with a fault gets the focus. */
+  readonly isFocused?: boolean | undefined;
   /** Defaults to true. */
   readonly isRequired?: boolean;
 }
 
 /** A text field with its label; screen readers read its fault and its hint with it. */
 export function Field(props: FieldProps): VNode {
-  const { id, label, hint, fault, isFocused, isRequired = true, value, ...input } = props;
+  const { id, label, hint, fault, value = '', isFocused, isRequired = true, ...others } = props;
   const described = [fault && `${id}-fault`, hint && `${id}-hint`].filter(Boolean).join(' ');
+  const input = { type: 'text', autocomplete: 'off', ...others };
   const attributes = input as InputHTMLAttributes; // a union whose members each allow one `type`
   return (
     <div class="field">
@@ -29,25 +39,31 @@ export function Field(props: FieldProps): VNode {
       <input
         {...attributes}
         id={id}
-        value={value ?? ''}
+        value={value}
         required={isRequired}
         spellcheck={false}
         autocapitalize={input.type === 'text' ? 'words' : 'none'}
         aria-invalid={fault ? 'true' : undefined}
         aria-describedby={described || undefined}
-        autofocus={isFocused === true}
+        autofocus={isFocused ?? fault !== undefined}
       />
-      {fault && (
-        <p class="fault" id={`${id}-fault`}>
-          {fault}
-        </p>
-      )}
+      <Fault of={id} text={fault} />
       {hint && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
         </p>
       )}
     </div>
+  );
+}
+
+/** What is wrong with the field that has the id `of`; nothing without a text. */
+export function Fault({ of, text }: { of: string; text: string | undefined }): VNode | null {
+  if (!text) return null;
+  return (
+    <p class="fault" id={`${of}-fault`}>
+      {text}
+    </p>
   );
 }
 
@@ -75,11 +91,7 @@ export function SelectField({ id, name, label, options, value, fault }: SelectFi
           </option>
         ))}
       </select>
-      {fault && (
-        <p class="fault" id={`${id}-fault`}>
-          {fault}
-        </p>
-      )}
+      <Fault of={id} text={fault} />
     </div>
   );
 }
@@ -118,7 +130,7 @@ export function Hidden({ fields }: { readonly fields: Readonly<Record<string, st
   );
 }
 
-interface ConfirmFieldProps {
+export interface ConfirmFieldProps {
   /** Distinguishes the fields of several forms on a page. */
   readonly id: string;
   /** When the password is needed, if the form does not always need it. */
@@ -138,20 +150,12 @@ export function ConfirmField({ id, hint, fault, hasFactor = false }: ConfirmFiel
       type="password"
       autocomplete="current-password"
       isRequired={hint === undefined}
-      {...(hint === undefined ? {} : { hint })}
-      fault={fault}
-      isFocused={fault !== undefined}
+      {...{ hint, fault }}
     />
   );
 }
 
-interface NewPasswordFieldProps {
-  readonly id: string;
-  readonly name: string;
-  readonly label: string;
-  readonly fault?: string | undefined;
-  readonly isFocused?: boolean;
-}
+type NewPasswordFieldProps = Pick<FieldProps, 'id' | 'name' | 'label' | 'fault' | 'isFocused'>;
 
 /** A field for a password that is chosen, with the policy as its hint. */
 export function NewPasswordField(props: NewPasswordFieldProps): VNode {
@@ -176,6 +180,51 @@ export function RevokeTokensChoice({ isChosen = false }: { readonly isChosen?: b
         Also revoke all access tokens <span class="hint">if somebody else may have used your account</span>
       </span>
     </label>
+  );
+}
+
+interface PostFormProps {
+  readonly action: string;
+  readonly csrfToken: string;
+  readonly label: string;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A form with the token that binds it to this browser. */
+export function PostForm(props: PostFormProps): VNode {
+  const { action, csrfToken, label, fields, children } = props;
+  return (
+    <form method="post" action={action} class={props.class} aria-label={label}>
+      <Hidden fields={{ csrf_token: csrfToken, ...fields }} />
+      {children}
+    </form>
+  );
+}
+
+interface MessagesProps {
+  /** What concerns no single field. */
+  readonly alert?: string | undefined;
+  /** The message after a completed action. */
+  readonly notice?: string | undefined;
+}
+
+/** What a page says about the form that it answers. */
+export function Messages({ alert, notice }: MessagesProps): VNode {
+  return (
+    <>
+      {alert && (
+        <p class="alert" role="alert">
+          {alert}
+        </p>
+      )}
+      {notice && (
+        <p class="notice" role="status">
+          {notice}
+        </p>
+      )}
+    </>
   );
 }
 

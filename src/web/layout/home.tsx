@@ -1,21 +1,17 @@
-import { Controller, Get, Headers, Res, UseFilters } from '@nestjs/common';
+import { Get, Headers, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { existsSync, readFileSync } from 'node:fs';
 import { lexer, type Token, type Tokens } from 'marked';
 import type { ComponentChildren, VNode } from 'preact';
-import { Public } from '../../access/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
-import { PageErrorFilter } from './error-page.js';
-import { Layout, Masthead, prefersHtml, sendPage } from './layout.js';
-import { HOME_DOCS } from './pages.docs.js';
+import { Layout, Masthead, prefersHtml, sendPage, SitePage } from './layout.js';
+import { PublicPages } from './pages.docs.js';
 
 /** The page at the service's root address, the same for all visitors. */
 export function homePage({ host }: { readonly host: string }): VNode {
   return (
-    <Layout title={`Cloud Sync Service on ${host}`}>
-      <Masthead host={host} />
-      <h1>Cloud Sync Service</h1>
+    <SitePage title={`Cloud Sync Service on ${host}`} heading="Cloud Sync Service" host={host}>
       <p>
         Keeps workspaces of notes and files in sync between devices. Apps encrypt the data before sending it,
         so this service cannot read it.
@@ -32,7 +28,7 @@ export function homePage({ host }: { readonly host: string }): VNode {
         </li>
       </ul>
       <p class="hint">In your app, enter the address of this page as the server.</p>
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -176,10 +172,25 @@ function above(directory: URL): URL {
 }
 
 /** Extension of the contract: the service's root address says what the service is, for programs as well. */
-@Controller()
-@Documented(HOME_DOCS)
-@Public('describes the service; contains no user data')
-@UseFilters(PageErrorFilter)
+@PublicPages(
+  '/',
+  {
+    home: {
+      summary: 'Show the home page',
+      answers: { 200: page('the page, also for clients that do not ask for HTML') },
+    },
+    readme: {
+      summary: 'Get the readme of this version',
+      answers: {
+        200: {
+          description: 'Markdown, or a page for browsers',
+          content: { 'text/plain': {}, 'text/html': {} },
+        },
+      },
+    },
+  },
+  'describes the service; contains no user data',
+)
 export class HomeController {
   constructor(private readonly configuration: Configuration) {}
 

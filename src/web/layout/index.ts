@@ -6,32 +6,11 @@ import { HomeController } from './home.js';
 import { PageAssetsController } from './page-assets.js';
 import { Confirmations, SignInForms } from './sign-in-forms.js';
 
-export {
-  Confirmations,
-  type RejectedConfirmation,
-  type RejectedSignIn,
-  SignInForms,
-  withAlert,
-} from './sign-in-forms.js';
-export { auditSentence } from './audit-words.js';
-export {
-  type BrowserRequest,
-  BrowserRequests,
-  clientName,
-  cookieOf,
-  Form,
-  OUT_OF_DATE,
-} from './browser-requests.js';
-export {
-  ConfirmField,
-  CopyField,
-  Field,
-  Hidden,
-  inBytes,
-  NewPasswordField,
-  RevokeTokensChoice,
-  SelectField,
-} from './fields.js';
+export * from './audit-words.js';
+export * from './browser-requests.js';
+export * from './fields.js';
+export * from './pages.docs.js';
+export * from './sign-in-forms.js';
 export { CodeStep } from './code-step.js';
 export {
   Credentials,
@@ -51,10 +30,10 @@ export {
   pageText,
   redirect,
   sendPage,
+  SitePage,
   Time,
 } from './layout.js';
 export { PageErrorFilter } from './error-page.js';
-export { ANSWERED, FORM, ONWARDS, REFUSED, SUSPENDED } from './pages.docs.js';
 
 /** Shared parts of all browser pages. */
 @Module({

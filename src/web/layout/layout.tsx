@@ -63,6 +63,22 @@ export function Masthead({ host, at }: MastheadProps): VNode {
   );
 }
 
+interface SitePageProps extends LayoutProps, MastheadProps {
+  /** The title by default. */
+  readonly heading?: ComponentChildren;
+}
+
+/** A page with the header of all pages and a heading. */
+export function SitePage({ host, at, heading, children, ...layout }: SitePageProps): VNode {
+  return (
+    <Layout {...layout}>
+      <Masthead host={host} at={at} />
+      <h1>{heading ?? layout.title}</h1>
+      {children}
+    </Layout>
+  );
+}
+
 /** A time in UTC; the script converts it to the reader's local time. */
 export function Time({ at, isToday = false }: { readonly at: Date; readonly isToday?: boolean }): VNode {
   return (

@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { Public } from '../../access/index.js';
 import { Documented } from '../../platform/api-docs/index.js';
 import { NotFound } from '../../platform/http/index.js';
-import { PAGE_ASSETS_DOCS } from './pages.docs.js';
 
 export interface PageAsset {
   /** Contains a hash of the content, so that it may be cached forever. */
@@ -42,7 +41,22 @@ export const PAGE_ASSETS: readonly PageAsset[] = [
 export const assetPath = ({ name }: PageAsset): string => `/auth/assets/${name}`;
 
 @Controller('auth/assets')
-@Documented(PAGE_ASSETS_DOCS)
+@Documented({
+  tag: 'Pages',
+  operations: {
+    get: {
+      summary: 'Get a stylesheet, script or icon of the pages',
+      path: { name: { description: 'The file name, which contains a hash of the content.' } },
+      answers: {
+        200: {
+          description: 'the stylesheet, script or icon',
+          content: { 'text/css': {}, 'text/javascript': {}, 'image/svg+xml': {} },
+        },
+        404: 'there is no such file',
+      },
+    },
+  },
+})
 export class PageAssetsController {
   /** Cached permanently: different content has a different name. */
   @Get(':name')

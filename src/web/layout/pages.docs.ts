@@ -1,6 +1,26 @@
-import { page } from '../../platform/api-docs/index.js';
+import { Controller, type Type, UseFilters } from '@nestjs/common';
+import { Public } from '../../access/index.js';
+import { Documented, type OperationDocs, page } from '../../platform/api-docs/index.js';
+import { PageErrorFilter } from './error-page.js';
 
-export const FORM = {
+/**
+ * A controller of pages for browsers, whose errors are pages too. The guards let everybody in.
+ * @param operations the documentation of its handlers, by their names
+ * @param reason why the guards may do so
+ */
+export function PublicPages<Name extends string>(
+  path: string,
+  operations: Readonly<Record<Name, OperationDocs>>,
+  reason = 'the page has its own session, cookie, origin and form checks',
+  errorFilter: Type<PageErrorFilter> = PageErrorFilter,
+) {
+  return (controller: abstract new (...args: never[]) => Record<Name, unknown>): void => {
+    Documented({ tag: 'Pages', isPage: true, operations })(controller);
+    for (const decorate of [Controller(path), Public(reason), UseFilters(errorFilter)]) decorate(controller);
+  };
+}
+
+const FORM = {
   type: 'application/x-www-form-urlencoded',
   description: 'A form of this page, with the token that binds it to this browser.',
 } as const;
@@ -22,39 +42,9 @@ export const ONWARDS = {
   headers: { Location: 'The URL of the next page.', 'Set-Cookie': 'The session cookie, if it has changed.' },
 } as const;
 
-export const HOME_DOCS = {
-  tag: 'Pages',
-  isPage: true,
-  operations: {
-    home: {
-      summary: 'Show the home page',
-      answers: { 200: page('the page, also for clients that do not ask for HTML') },
-    },
-    readme: {
-      summary: 'Get the readme of this version',
-      answers: {
-        200: {
-          description: 'Markdown, or a page for browsers',
-          content: { 'text/plain': {}, 'text/html': {} },
-        },
-      },
-    },
-  },
-} as const;
-
-export const PAGE_ASSETS_DOCS = {
-  tag: 'Pages',
-  operations: {
-    get: {
-      summary: 'Get a stylesheet, script or icon of the pages',
-      path: { name: { description: 'The file name, which contains a hash of the content.' } },
-      answers: {
-        200: {
-          description: 'the stylesheet, script or icon',
-          content: { 'text/css': {}, 'text/javascript': {}, 'image/svg+xml': {} },
-        },
-        404: 'there is no such file',
-      },
-    },
-  },
-} as const;
+/** The documentation of a handler that receives a form. */
+export const formDocs = (
+  summary: string,
+  answers: OperationDocs['answers'],
+  description?: string,
+): OperationDocs => ({ summary, ...(description && { description }), body: FORM, answers });

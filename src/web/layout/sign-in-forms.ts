@@ -10,6 +10,7 @@ import {
 } from '../../domain/auth/index.js';
 import { type ApiError, asName, BadRequest, TooManyRequests } from '../../platform/http/index.js';
 import type { BrowserRequest, Form } from './browser-requests.js';
+import { NAME_FAULT } from './fields.js';
 
 /** Status and alert of a form that is shown again because it could not be processed. */
 interface TryAgain {
@@ -37,7 +38,6 @@ export type CredentialField = 'name' | 'email' | 'password';
 /** The second step of a sign-in: the password was right, and the account has a second factor. */
 export interface FactorStep {
   readonly kind: 'totp' | 'backup';
-  /** The fault in the entered code. */
   readonly fault?: string;
 }
 
@@ -95,7 +95,7 @@ export class SignInForms {
     const password = form.get('password') ?? '';
     const failed = { status: 422, headers: {}, intent, values } as const;
     if (intent === 'sign-up' && asName(values.name) === undefined)
-      return { ...failed, faults: { name: 'Enter a name of 1 to 255 characters.' } };
+      return { ...failed, faults: { name: NAME_FAULT } };
     try {
       const entered =
         intent === 'sign-in'

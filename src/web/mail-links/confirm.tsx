@@ -1,7 +1,6 @@
-import { Controller, Get, HttpCode, Injectable, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import {
   type AccountClaim,
   type Client,
@@ -15,21 +14,31 @@ import {
   type ProofFault,
   type RecoveryFault,
 } from '../../domain/auth/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { BadRequest } from '../../platform/http/index.js';
 import {
   Field,
   type Form,
-  Hidden,
-  Layout,
-  Masthead,
+  formDocs,
+  Messages,
   NewPasswordField,
   type Page,
-  PageErrorFilter,
+  PostForm,
+  PublicPages,
+  REFUSED,
+  SitePage,
   withAlert,
 } from '../layout/index.js';
-import { LinkForms, type PageContext } from './link-forms.js';
-import { NEW_ADDRESS_DOCS, VERIFY_DOCS } from './mail-pages.docs.js';
+import {
+  LINK_IS_CREDENTIAL,
+  LinkForms,
+  NO_MAIL,
+  type OfHost,
+  OPENED,
+  type PageContext,
+  TOKEN_QUERY,
+  USED,
+} from './link-forms.js';
 
 interface ConfirmPageProps extends PageContext {
   readonly email: string;
@@ -44,20 +53,13 @@ interface ConfirmPageProps extends PageContext {
 export function confirmPage(props: ConfirmPageProps): VNode {
   const { host, csrfToken, alert, email, action, needsPassword, canStartAnew, faults } = props;
   return (
-    <Layout title="Confirm your address">
-      <Masthead host={host} />
-      <h1>Confirm your address</h1>
+    <SitePage title="Confirm your address" host={host}>
       <p>
         Is <span class="name">{email}</span> your address, and is the account yours?{' '}
         {needsPassword && 'Its password shows that nobody else has made it.'}
       </p>
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
-      <form method="post" action={action} aria-label="Confirm">
-        <Hidden fields={{ csrf_token: csrfToken }} />
+      <Messages alert={alert} />
+      <PostForm {...{ action, csrfToken }} label="Confirm">
         {needsPassword && (
           <Field
             id="password"
@@ -70,10 +72,10 @@ export function confirmPage(props: ConfirmPageProps): VNode {
           />
         )}
         <button type="submit">Confirm the address</button>
-      </form>
+      </PostForm>
       {canStartAnew && <StartAnew csrfToken={csrfToken} action={action} fault={faults.newPassword} />}
       <p class="warning">If you did not ask for this, close this page.</p>
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -89,41 +91,30 @@ function StartAnew({ csrfToken, action, fault }: StartAnewProps): VNode {
         Choose a new one. Everything with which the account was used so far ends: sign-ins, access tokens,
         passkeys and a second factor.
       </p>
-      <form method="post" action={action} aria-label="Start anew">
-        <Hidden fields={{ csrf_token: csrfToken }} />
-        <NewPasswordField
-          id="new-password"
-          name="new_password"
-          label="New password"
-          fault={fault}
-          isFocused={fault !== undefined}
-        />
+      <PostForm {...{ action, csrfToken }} label="Start anew">
+        <NewPasswordField id="new-password" name="new_password" label="New password" fault={fault} />
         <button type="submit" class="secondary">
           Start anew
         </button>
-      </form>
+      </PostForm>
     </section>
   );
 }
 
-export function confirmedPage({ host }: Pick<PageContext, 'host'>): VNode {
+export function confirmedPage({ host }: OfHost): VNode {
   return (
-    <Layout title="Your address is confirmed">
-      <Masthead host={host} />
-      <h1>Your address is confirmed</h1>
+    <SitePage title="Your address is confirmed" host={host}>
       <p role="status">Sign in with it, here or in the app or the website that you came from.</p>
       <a class="button" href="/account">
         Go to your account
       </a>
-    </Layout>
+    </SitePage>
   );
 }
 
-export function sentAgainPage({ host }: Pick<PageContext, 'host'>): VNode {
+export function sentAgainPage({ host }: OfHost): VNode {
   return (
-    <Layout title="Check your mail">
-      <Masthead host={host} />
-      <h1>Check your mail</h1>
+    <SitePage title="Check your mail" host={host}>
       <p role="status">
         If an account with this address waits to be confirmed, another mail is on its way. Its link replaces
         earlier ones.
@@ -131,15 +122,13 @@ export function sentAgainPage({ host }: Pick<PageContext, 'host'>): VNode {
       <p>
         <a href="/account">Back to sign in</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
-export function deadLinkPage({ host }: Pick<PageContext, 'host'>): VNode {
+export function deadLinkPage({ host }: OfHost): VNode {
   return (
-    <Layout title="This link does not work any more">
-      <Masthead host={host} />
-      <h1>This link does not work any more</h1>
+    <SitePage title="This link does not work any more" host={host}>
       <p>
         It has been used, its time is over, or a newer link has replaced it. If the address is not confirmed
         yet, sign in to have another link sent.
@@ -147,13 +136,12 @@ export function deadLinkPage({ host }: Pick<PageContext, 'host'>): VNode {
       <p>
         <a href="/account">Sign in</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
 /** A kind of link that confirms an address. */
-export interface ConfirmLink {
-  /** The path of its page. */
+interface ConfirmLink {
   readonly path: string;
   /** The account and the address that the token confirms; undefined when the link does not work. */
   readonly find: (token: string) => Promise<LinkTarget | undefined>;
@@ -178,40 +166,41 @@ const FAULTS: Readonly<Record<Exclude<Fault, 'INVALID_TOKEN'>, string>> = {
     'The account has no password. Sign in to it in this browser and open the link again, or start anew where that is offered.',
 };
 
-/** The pages behind links that confirm an address. */
-@Injectable()
-export class ConfirmForms {
+/** The page behind a link that confirms an address. */
+abstract class ConfirmController {
+  protected abstract readonly link: ConfirmLink;
+
   constructor(
-    private readonly forms: LinkForms,
+    protected readonly forms: LinkForms,
     private readonly guessLimit: GuessLimit,
   ) {}
 
-  async open(request: FastifyRequest, reply: FastifyReply, link: ConfirmLink): Promise<void> {
-    await this.forms.open(request, reply, link.path, (context) => this.page(request, context, link));
+  @Get()
+  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.forms.open(request, reply, this.link.path, (context) => this.page(request, context));
   }
 
-  async confirm(request: FastifyRequest, reply: FastifyReply, link: ConfirmLink): Promise<void> {
-    const show = (context: PageContext): Promise<Page> => this.page(request, context, link);
+  @Post()
+  @HttpCode(200)
+  async confirm(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { path } = this.link;
+    const show = (context: PageContext): Promise<Page> => this.page(request, context);
     await this.forms.receive(request, reply, show, async (form, { client }, context) => {
-      const token = this.forms.tokenOf(request, link.path);
+      const token = this.forms.tokenOf(request, path);
       const claim = { password: form.get('password') ?? '', signedInUserId: context.userId, ...client };
-      const fault = await this.use(link, token, form, claim).catch(withAlert);
-      if (!fault) return { content: confirmedPage(context), cookies: [this.forms.forgetToken(link.path)] };
+      const fault = await this.use(token, form, claim).catch(withAlert);
+      if (!fault) return { content: confirmedPage(context), cookies: [this.forms.forgetToken(path)] };
       if (fault === 'INVALID_TOKEN') return { content: deadLinkPage(context), status: 422 };
       if (typeof fault !== 'string')
-        return { ...(await this.page(request, { ...context, alert: fault.alert }, link)), ...fault };
+        return { ...(await this.page(request, { ...context, alert: fault.alert })), ...fault };
       const at = fault in PASSWORD_FAULTS ? 'newPassword' : 'password';
-      return { ...(await this.page(request, context, link, { [at]: FAULTS[fault] })), status: 422 };
+      return { ...(await this.page(request, context, { [at]: FAULTS[fault] })), status: 422 };
     });
   }
 
-  private async use(
-    { confirm, startAnew }: ConfirmLink,
-    token: string,
-    form: Form,
-    claim: AccountClaim,
-  ): Promise<Fault | undefined> {
+  private async use(token: string, form: Form, claim: AccountClaim): Promise<Fault | undefined> {
     await this.guessLimit.count('confirm-address', claim.ip);
+    const { confirm, startAnew } = this.link;
     const newPassword = form.get('new_password');
     if (newPassword === undefined || !startAnew) return confirm(token, claim);
     return startAnew(token, newPassword, claim);
@@ -220,26 +209,44 @@ export class ConfirmForms {
   private async page(
     request: FastifyRequest,
     context: PageContext,
-    link: ConfirmLink,
     faults: { password?: string; newPassword?: string } = {},
   ): Promise<Page> {
-    const target = await link.find(this.forms.tokenOf(request, link.path));
+    const { path: action, find, trustsSession, startAnew } = this.link;
+    const target = await find(this.forms.tokenOf(request, action));
     if (!target) return { content: deadLinkPage(context), status: 422 };
     const { userId, email } = target;
-    const needsPassword = !link.trustsSession || context.userId !== userId;
-    const canStartAnew = link.startAnew !== undefined;
-    const props = { ...context, email, action: link.path, needsPassword, canStartAnew, faults };
-    return { content: confirmPage(props) };
+    const needsPassword = !trustsSession || context.userId !== userId;
+    const canStartAnew = startAnew !== undefined;
+    return { content: confirmPage({ ...context, email, action, needsPassword, canStartAnew, faults }) };
   }
 }
 
+/** The documentation of the two requests of a page behind a link that confirms an address. */
+const confirming = (what: string) => ({
+  show: {
+    summary: `Show the page behind the link that confirms ${what}`,
+    description: 'It uses nothing: the token moves into a cookie, and the browser to the form.',
+    query: TOKEN_QUERY,
+    answers: OPENED,
+  },
+  confirm: formDocs(`Confirm ${what}`, { ...USED, 200: page('the address is confirmed') }),
+});
+
 /** Extension of the contract: the page behind the link that confirms the address of a new account. */
-@Controller('account/verify')
-@Documented(VERIFY_DOCS)
-@Public('the link is the credential; the page has its own origin and form checks')
-@UseFilters(PageErrorFilter)
-export class VerifyController {
-  private readonly link: ConfirmLink = {
+@PublicPages(
+  'account/verify',
+  {
+    ...confirming('the address of a new account'),
+    send: formDocs('Have another link to confirm the address sent', {
+      ...REFUSED,
+      200: page('the request is accepted'),
+      404: NO_MAIL,
+    }),
+  },
+  LINK_IS_CREDENTIAL,
+)
+export class VerifyController extends ConfirmController {
+  protected readonly link: ConfirmLink = {
     path: '/account/verify',
     find: (token) => this.verification.find(token),
     trustsSession: false,
@@ -256,21 +263,12 @@ export class VerifyController {
   };
 
   constructor(
-    private readonly forms: LinkForms,
-    private readonly confirmForms: ConfirmForms,
+    forms: LinkForms,
+    guessLimit: GuessLimit,
     private readonly verification: EmailVerification,
     private readonly recovery: PasswordRecovery,
-  ) {}
-
-  @Get()
-  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.confirmForms.open(request, reply, this.link);
-  }
-
-  @Post()
-  @HttpCode(200)
-  async confirm(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.confirmForms.confirm(request, reply, this.link);
+  ) {
+    super(forms, guessLimit);
   }
 
   /** The same answer for every address. */
@@ -288,12 +286,9 @@ export class VerifyController {
 }
 
 /** Extension of the contract: the page behind the link that confirms another address of an account. */
-@Controller('account/new-address')
-@Documented(NEW_ADDRESS_DOCS)
-@Public('the link is the credential; the page has its own origin and form checks')
-@UseFilters(PageErrorFilter)
-export class NewAddressController {
-  private readonly link: ConfirmLink = {
+@PublicPages('account/new-address', confirming('another address of an account'), LINK_IS_CREDENTIAL)
+export class NewAddressController extends ConfirmController {
+  protected readonly link: ConfirmLink = {
     path: '/account/new-address',
     find: (token) => this.emailChange.find(token),
     trustsSession: true,
@@ -301,18 +296,10 @@ export class NewAddressController {
   };
 
   constructor(
-    private readonly confirmForms: ConfirmForms,
+    forms: LinkForms,
+    guessLimit: GuessLimit,
     private readonly emailChange: EmailChange,
-  ) {}
-
-  @Get()
-  async show(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.confirmForms.open(request, reply, this.link);
-  }
-
-  @Post()
-  @HttpCode(200)
-  async confirm(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.confirmForms.confirm(request, reply, this.link);
+  ) {
+    super(forms, guessLimit);
   }
 }

@@ -1,7 +1,6 @@
-import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import {
   GuessLimit,
   isMailable,
@@ -9,22 +8,32 @@ import {
   PasswordRecovery,
   type RecoveryFault,
 } from '../../domain/auth/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import {
+  ANSWERED,
   type BrowserRequest,
   Field,
   type Form,
-  Hidden,
-  Layout,
-  Masthead,
+  formDocs,
+  Messages,
   NewPasswordField,
   type Page,
-  PageErrorFilter,
+  PostForm,
+  PublicPages,
   RevokeTokensChoice,
+  SitePage,
   withAlert,
 } from '../layout/index.js';
-import { LinkForms, type PageContext } from './link-forms.js';
-import { FORGOT_DOCS, RESET_DOCS } from './mail-pages.docs.js';
+import {
+  LINK_IS_CREDENTIAL,
+  LinkForms,
+  NO_MAIL,
+  type OfHost,
+  OPENED,
+  type PageContext,
+  TOKEN_QUERY,
+  USED,
+} from './link-forms.js';
 
 interface ForgotPageProps extends PageContext {
   readonly email?: string;
@@ -33,41 +42,32 @@ interface ForgotPageProps extends PageContext {
 
 export function forgotPage({ host, csrfToken, alert, email, fault }: ForgotPageProps): VNode {
   return (
-    <Layout title="Forgotten password">
-      <Masthead host={host} />
-      <h1>Forgotten password</h1>
+    <SitePage title="Forgotten password" host={host}>
       <p>Enter the email address of your account. A link to choose a new password is sent to it.</p>
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
-      <form method="post" action="/account/forgot" aria-label="Forgotten password">
-        <Hidden fields={{ csrf_token: csrfToken }} />
+      <Messages alert={alert} />
+      <PostForm action="/account/forgot" csrfToken={csrfToken} label="Forgotten password">
         <Field
           id="email"
           name="email"
           label="Email address"
           type="email"
           autocomplete="username"
-          {...(email === undefined ? {} : { value: email })}
+          value={email}
           fault={fault}
           isFocused
         />
         <button type="submit">Send the link</button>
-      </form>
+      </PostForm>
       <p>
         <a href="/account">Back to sign in</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
-export function sentPage({ host }: Pick<PageContext, 'host'>): VNode {
+export function sentPage({ host }: OfHost): VNode {
   return (
-    <Layout title="Check your mail">
-      <Masthead host={host} />
-      <h1>Check your mail</h1>
+    <SitePage title="Check your mail" host={host}>
       <p role="status">
         If there is an account with this address, a mail with a link is on its way to it. The link works for
         30 minutes, once.
@@ -79,15 +79,26 @@ export function sentPage({ host }: Pick<PageContext, 'host'>): VNode {
       <p>
         <a href="/account/forgot">Try again</a> · <a href="/account">Back to sign in</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
 /** Extension of the contract: a person who has forgotten the password asks for a link. */
-@Controller('account/forgot')
-@Documented(FORGOT_DOCS)
-@Public('the page has its own origin and form checks')
-@UseFilters(PageErrorFilter)
+@PublicPages(
+  'account/forgot',
+  {
+    show: {
+      summary: 'Show the form for a forgotten password',
+      answers: { 200: page('the page'), 404: NO_MAIL },
+    },
+    request: formDocs(
+      'Have a link for a new password sent',
+      { ...ANSWERED, 200: page('the request is accepted'), 404: NO_MAIL },
+      'The answer is the same whether or not the address has an account.',
+    ),
+  },
+  'the page has its own origin and form checks',
+)
 export class ForgotController {
   constructor(
     private readonly forms: LinkForms,
@@ -133,19 +144,12 @@ interface ResetPageProps extends PageContext {
 
 export function resetPage({ host, csrfToken, alert, email, fault }: ResetPageProps): VNode {
   return (
-    <Layout title="Choose a new password">
-      <Masthead host={host} />
-      <h1>Choose a new password</h1>
+    <SitePage title="Choose a new password" host={host}>
       <p>
         For the account <span class="name">{email}</span>. It is signed out everywhere.
       </p>
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
-      <form method="post" action="/account/reset" aria-label="Choose a new password">
-        <Hidden fields={{ csrf_token: csrfToken }} />
+      <Messages alert={alert} />
+      <PostForm action="/account/reset" csrfToken={csrfToken} label="Choose a new password">
         <NewPasswordField
           id="new-password"
           name="new_password"
@@ -155,47 +159,53 @@ export function resetPage({ host, csrfToken, alert, email, fault }: ResetPagePro
         />
         <RevokeTokensChoice />
         <button type="submit">Change the password</button>
-      </form>
+      </PostForm>
       <p class="hint">
         The password opens your account, not your encrypted workspaces: their own passwords stay as they are.
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
-export function donePage({ host }: Pick<PageContext, 'host'>): VNode {
+export function donePage({ host }: OfHost): VNode {
   return (
-    <Layout title="Your password is changed">
-      <Masthead host={host} />
-      <h1>Your password is changed</h1>
+    <SitePage title="Your password is changed" host={host}>
       <p role="status">All sign-ins have ended. Sign in with the new password.</p>
       <a class="button" href="/account">
         Sign in
       </a>
-    </Layout>
+    </SitePage>
   );
 }
 
-export function brokenLinkPage({ host }: Pick<PageContext, 'host'>): VNode {
+export function brokenLinkPage({ host }: OfHost): VNode {
   return (
-    <Layout title="This link does not work any more">
-      <Masthead host={host} />
-      <h1>This link does not work any more</h1>
+    <SitePage title="This link does not work any more" host={host}>
       <p>It has been used, its time is over, or a newer link has replaced it.</p>
       <p>
         <a href="/account/forgot">Ask for a new link</a> · <a href="/account">Back to sign in</a>
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
 const PATH = '/account/reset';
 
 /** Extension of the contract: the page behind the link for a new password. */
-@Controller('account/reset')
-@Documented(RESET_DOCS)
-@Public('the link is the credential; the page has its own origin and form checks')
-@UseFilters(PageErrorFilter)
+@PublicPages(
+  'account/reset',
+  {
+    show: {
+      summary: 'Show the form for a new password',
+      description:
+        'The link in the mail. It uses nothing: the token moves into a cookie, and the browser to the form.',
+      query: TOKEN_QUERY,
+      answers: { ...OPENED, 200: page('the form') },
+    },
+    change: formDocs('Choose a new password', { ...USED, 200: page('the password is changed') }),
+  },
+  LINK_IS_CREDENTIAL,
+)
 export class ResetController {
   constructor(
     private readonly forms: LinkForms,

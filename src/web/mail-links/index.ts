@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { NoticesModule } from '../../domain/accounts/notices/index.js';
 import { AuthModule } from '../../domain/auth/index.js';
 import { PagesModule } from '../layout/index.js';
-import { ConfirmForms, NewAddressController, VerifyController } from './confirm.js';
+import { NewAddressController, VerifyController } from './confirm.js';
 import { ForgotController, ResetController } from './forgot.js';
 import { LinkForms } from './link-forms.js';
 import { UnsubscribeController } from './unsubscribe.js';
@@ -17,6 +17,6 @@ import { UnsubscribeController } from './unsubscribe.js';
     NewAddressController,
     UnsubscribeController,
   ],
-  providers: [ConfirmForms, LinkForms],
+  providers: [LinkForms],
 })
 export class MailPagesModule {}

@@ -1,14 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { page } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import {
   type BrowserRequest,
   BrowserRequests,
   cookieOf,
   Form,
+  ONWARDS,
   OUT_OF_DATE,
   type Page,
   redirect,
+  REFUSED,
   sendPage,
 } from '../layout/index.js';
 import { NotFound } from '../../platform/http/index.js';
@@ -23,7 +26,20 @@ export interface PageContext {
   readonly alert?: string | undefined;
 }
 
-/** Renders the page of a link. */
+/** The property of pages without a form. */
+export type OfHost = Pick<PageContext, 'host'>;
+
+/** Documentation of the answers of a page that opens a link, and of its form. */
+export const NO_MAIL = 'the service cannot send mail';
+const DEAD_LINK = page('the link does not work any more');
+export const OPENED = { 200: page('the page'), 303: ONWARDS, 404: NO_MAIL, 422: DEAD_LINK };
+const AGAIN = page('the page again, with the errors, or the link does not work any more');
+export const USED = { ...REFUSED, 404: NO_MAIL, 422: AGAIN };
+export const TOKEN_QUERY = { token: { description: 'The token of the link.' } };
+
+/** Why these pages are public. */
+export const LINK_IS_CREDENTIAL = 'the link is the credential; the page has its own origin and form checks';
+
 export type Show = (context: PageContext) => Page | Promise<Page>;
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
@@ -66,7 +82,6 @@ export class LinkForms {
     return true;
   }
 
-  /** Shows the page behind a link. */
   async open(request: FastifyRequest, reply: FastifyReply, path: string, show: Show): Promise<void> {
     if (await this.takeToken(request, reply, path)) return;
     const { browserRequest, context } = await this.read(request);
@@ -94,10 +109,10 @@ export class LinkForms {
   ): Promise<void> {
     const form = await Form.read(request);
     const { browserRequest, context } = await this.read(request);
-    const page = this.browserRequests.hasValidCsrfToken(request, browserRequest, form)
+    const answer = this.browserRequests.hasValidCsrfToken(request, browserRequest, form)
       ? await work(form, browserRequest, context)
       : { ...(await show({ ...context, alert: OUT_OF_DATE })), status: 403 };
-    await this.send(reply, browserRequest, page);
+    await this.send(reply, browserRequest, answer);
   }
 
   /** Sends a page with the cookies that the browser needs for its forms. */

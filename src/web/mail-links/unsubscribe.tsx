@@ -1,7 +1,6 @@
-import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import {
   MUTABLE_NOTICES,
   MutedNotices,
@@ -9,17 +8,13 @@ import {
   UnsubscribeLinks,
   type Unsubscription,
 } from '../../domain/accounts/notices/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { NotFound } from '../../platform/http/index.js';
-import { Form, Layout, Masthead, type Page, PageErrorFilter, sendPage } from '../layout/index.js';
-import { UNSUBSCRIBE_DOCS } from './mail-pages.docs.js';
+import { Form, type Page, PublicPages, sendPage, SitePage } from '../layout/index.js';
+import { NO_MAIL, type OfHost, TOKEN_QUERY } from './link-forms.js';
 
-interface PageProps {
-  readonly host: string;
-}
-
-interface NoticeProps extends PageProps {
+interface NoticeProps extends OfHost {
   /** What the mails are about. */
   readonly about: string;
 }
@@ -27,9 +22,7 @@ interface NoticeProps extends PageProps {
 /** Names neither the account nor its address: a person who was forwarded the mail learns no more than the mail says. */
 export function unsubscribePage({ host, token, about }: NoticeProps & { readonly token: string }): VNode {
   return (
-    <Layout title="Turn off mails">
-      <Masthead host={host} />
-      <h1>Turn off mails</h1>
+    <SitePage title="Turn off mails" host={host}>
       <p>No more mails about {about}?</p>
       <form method="post" action={`${UNSUBSCRIBE}?token=${token}`} aria-label="Turn off">
         <button type="submit">Turn these mails off</button>
@@ -38,44 +31,57 @@ export function unsubscribePage({ host, token, about }: NoticeProps & { readonly
         You can turn them on again on your account page. Mails about the security of your account are always
         sent.
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
 export function mutedPage({ host, about }: NoticeProps): VNode {
   return (
-    <Layout title="These mails are off">
-      <Masthead host={host} />
-      <h1>These mails are off</h1>
+    <SitePage title="These mails are off" host={host}>
       <p role="status">No more mails about {about} are sent to your account.</p>
       <p>
         Turn them on again on <a href="/account#notices">your account page</a>.
       </p>
-    </Layout>
+    </SitePage>
   );
 }
 
-export function unknownLinkPage({ host }: PageProps): VNode {
+export function unknownLinkPage({ host }: OfHost): VNode {
   return (
-    <Layout title="This link does not work">
-      <Masthead host={host} />
-      <h1>This link does not work</h1>
+    <SitePage title="This link does not work" host={host}>
       <p>It may have been cut off. Copy the whole link from the mail.</p>
       <p>
         You can also choose on <a href="/account#notices">your account page</a> which mails are sent.
       </p>
-    </Layout>
+    </SitePage>
   );
 }
+
+const UNKNOWN_LINK = page('the link was not made by this service');
 
 /**
  * Extension of the contract: the page behind the link that turns off mails of one kind. Unlike other links it needs neither
  * cookies nor a form of ours, because mail providers post to it (RFC 8058): its token is enough, and allows nothing else.
  */
-@Controller('account/unsubscribe')
-@Documented(UNSUBSCRIBE_DOCS)
-@Public('the signed link is the credential, and turns off one kind of mail for one account')
-@UseFilters(PageErrorFilter)
+@PublicPages(
+  'account/unsubscribe',
+  {
+    show: {
+      summary: 'Show the page behind the link that turns off mails of one kind',
+      description: 'It changes nothing.',
+      query: TOKEN_QUERY,
+      answers: { 200: page('the page'), 404: NO_MAIL, 422: UNKNOWN_LINK },
+    },
+    mute: {
+      summary: 'Turn off mails of one kind',
+      description:
+        'Mail providers post here (RFC 8058): without cookies, with any body or none. It can be repeated, and is answered the same for an account that does not exist any more.',
+      query: TOKEN_QUERY,
+      answers: { 200: page('these mails are off'), 404: NO_MAIL, 422: UNKNOWN_LINK },
+    },
+  },
+  'the signed link is the credential, and turns off one kind of mail for one account',
+)
 export class UnsubscribeController {
   constructor(
     private readonly links: UnsubscribeLinks,

@@ -16,7 +16,7 @@ import {
   BrowserRequests,
 } from '../layout/index.js';
 import { handoffPage } from './handoff.js';
-import { type Kind, PATHS, type Target } from './targets.js';
+import type { Target } from './targets.js';
 
 const HANDOFFS_PER_MINUTE = 20;
 
@@ -40,28 +40,22 @@ export class Handoff {
     private readonly log: Log,
   ) {}
 
-  async ask(request: FastifyRequest, kind: Kind, target: Target): Promise<Page> {
-    return this.page(kind, target, await this.browserRequests.read(request));
+  async ask(request: FastifyRequest, target: Target): Promise<Page> {
+    return this.page(target, await this.browserRequests.read(request));
   }
 
   /**
    * The answer to the page's form: the token, or the page again with what was wrong.
    * @throws Forbidden when another site has posted it, TooManyRequests after twenty handoffs of a user in a minute
    */
-  async answer(
-    request: FastifyRequest,
-    kind: Kind,
-    target: Target,
-    form: Form,
-  ): Promise<HandoffResult | Page> {
+  async answer(request: FastifyRequest, target: Target, form: Form): Promise<HandoffResult | Page> {
     const browserRequest = await this.browserRequests.read(request);
-    if (!this.browserRequests.hasValidCsrfToken(request, browserRequest, form))
-      return { ...this.page(kind, target, browserRequest, { alert: OUT_OF_DATE }), status: 403 };
-    const entered = await this.enter(form, browserRequest);
-    if (!entered) return { ...this.page(kind, target, browserRequest, { alert: OUT_OF_DATE }), status: 403 };
+    const isOurs = this.browserRequests.hasValidCsrfToken(request, browserRequest, form);
+    const entered = isOurs && (await this.enter(form, browserRequest));
+    if (!entered) return { ...this.page(target, browserRequest, { alert: OUT_OF_DATE }), status: 403 };
     if ('faults' in entered) {
       const { status, headers, cookies = [] } = entered;
-      const page = this.page(kind, target, browserRequest, { failed: entered });
+      const page = this.page(target, browserRequest, { failed: entered });
       return { ...page, status, headers, cookies: [...browserRequest.cookies, ...cookies] };
     }
     const { ip, userAgent } = browserRequest.client;
@@ -82,26 +76,23 @@ export class Handoff {
   }
 
   private page(
-    kind: Kind,
     target: Target,
     { session, csrfToken, cookies }: BrowserRequest,
     { failed, alert }: { failed?: RejectedSignIn; alert?: string } = {},
   ): Page {
     const { publicHost, signupEnabled, hasMail } = this.configuration;
     const content = handoffPage({
-      kind,
       target,
       session,
       failed,
       alert,
-      action: PATHS[kind],
       host: publicHost,
       csrfToken: csrfToken.value,
       canSignUp: signupEnabled,
-      singleSignOn: singleSignOnOption(this.configuration, kind),
+      singleSignOn: singleSignOnOption(this.configuration, target.kind),
       canRecover: hasMail,
     });
-    const formTargets = kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
+    const formTargets = target.kind === 'web' ? ["'self'", asSource(target.address)] : ["'self'"];
     return { content, formTargets, cookies };
   }
 }

@@ -4,18 +4,15 @@ import {
   CopyField,
   Credentials,
   Hidden,
-  Layout,
-  Masthead,
+  Messages,
   type RejectedSignIn,
   type SingleSignOnOption,
+  SitePage,
   Time,
 } from '../layout/index.js';
-import { comparisonCode, type Target, withToken } from './targets.js';
+import { addressOf, comparisonCode, PATHS, type Target, withToken } from './targets.js';
 
 export interface HandoffPageProps {
-  readonly kind: 'desktop' | 'web';
-  /** The page's own path. */
-  readonly action: string;
   readonly host: string;
   readonly target: Target;
   readonly session: BrowserSession | null;
@@ -29,10 +26,16 @@ export interface HandoffPageProps {
 
 /** Asks the user whether an app or a website may be signed in, and with which account. */
 export function handoffPage(props: HandoffPageProps): VNode {
-  const { kind, action, host, target, session, csrfToken, failed, alert, ...choices } = props;
-  const { canSignUp, canRecover, singleSignOn } = choices;
-  const returnTo = `${action}?${new URLSearchParams(target.fields).toString()}`;
+  const { host, target, session, csrfToken, failed, alert } = props;
+  const { canSignUp, canRecover, singleSignOn } = props;
+  const action = PATHS[target.kind];
+  const returnTo = addressOf(target);
   const hidden = { ...target.fields, csrf_token: csrfToken };
+  const heading = (
+    <>
+      {session ? 'Continue to' : 'Sign in to'} <span class="name">{target.name}</span>
+    </>
+  );
   const forms = (
     <Credentials
       {...{ action, hidden, returnTo, canSignUp, canRecover, singleSignOn, failed }}
@@ -40,17 +43,9 @@ export function handoffPage(props: HandoffPageProps): VNode {
     />
   );
   return (
-    <Layout title={`Sign in to ${target.name}`}>
-      <Masthead host={host} />
-      <h1>
-        {session ? 'Continue to' : 'Sign in to'} <span class="name">{target.name}</span>
-      </h1>
-      <Request {...{ kind, target }} />
-      {alert && (
-        <p class="alert" role="alert">
-          {alert}
-        </p>
-      )}
+    <SitePage title={`Sign in to ${target.name}`} heading={heading} host={host}>
+      <Request target={target} />
+      <Messages alert={alert} />
       {session ? (
         <>
           <Continue {...{ action, session }} hidden={hidden} />
@@ -63,17 +58,17 @@ export function handoffPage(props: HandoffPageProps): VNode {
         forms
       )}
       <p class="warning">If you did not just start this sign-in yourself, close this page.</p>
-    </Layout>
+    </SitePage>
   );
 }
 
 /** The requesting client, and a code to check that it is the client on the user's own screen. */
-function Request({ kind, target }: Pick<HandoffPageProps, 'kind' | 'target'>): VNode {
+function Request({ target }: Pick<HandoffPageProps, 'target'>): VNode {
   return (
     <dl class="facts">
       <div>
         <dt>Requested by</dt>
-        <dd>{kind === 'desktop' ? 'an app on this device' : 'a website'}</dd>
+        <dd>{target.kind === 'desktop' ? 'an app on this device' : 'a website'}</dd>
       </div>
       <div>
         <dt>Code to compare</dt>
@@ -116,9 +111,7 @@ export interface OpenAppPageProps {
 export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps): VNode {
   const link = withToken(target, token);
   return (
-    <Layout title={`Open ${target.name}`}>
-      <Masthead host={host} />
-      <h1>You are signed in</h1>
+    <SitePage title={`Open ${target.name}`} heading="You are signed in" host={host}>
       <p>
         Continue in <b class="name">{target.name}</b>.
       </p>
@@ -145,6 +138,6 @@ export function openAppPage({ host, target, token, expiresAt }: OpenAppPageProps
         </p>
       </div>
       <p class="warning">You can close this page once the app is open.</p>
-    </Layout>
+    </SitePage>
   );
 }

@@ -1,9 +1,8 @@
-import { Controller, Get, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import { Public } from '../../access/index.js';
 import { SingleSignOn, type SingleSignOnRefusal } from '../../domain/auth/index.js';
-import { Documented } from '../../platform/api-docs/index.js';
+import { page } from '../../platform/api-docs/index.js';
 import { Configuration } from '../../platform/config/index.js';
 import { addressKey, NotFound } from '../../platform/http/index.js';
 import { OpenWhenReadOnly } from '../../platform/kill-switch.js';
@@ -14,37 +13,38 @@ import {
   BrowserRequests,
   CodeStep,
   Form,
-  Layout,
-  Masthead,
-  PageErrorFilter,
+  formDocs,
+  ONWARDS,
+  PublicPages,
   redirect,
+  REFUSED,
   sendPage,
+  SitePage,
 } from '../layout/index.js';
-import { SINGLE_SIGN_ON_DOCS } from './sign-in-pages.docs.js';
 import { Targets } from './targets.js';
 
 interface LeavingPageProps {
   readonly host: string;
-  /** The provider's name. */
   readonly name: string;
   readonly address: string;
 }
 
 /** Shown for the moment until the browser has followed its Refresh header. */
 export function leavingPage({ host, name, address }: LeavingPageProps): VNode {
+  const heading = (
+    <>
+      Continue with <span class="name">{name}</span>
+    </>
+  );
   return (
-    <Layout title={`Continue with ${name}`}>
-      <Masthead host={host} />
-      <h1>
-        Continue with <span class="name">{name}</span>
-      </h1>
+    <SitePage title={`Continue with ${name}`} heading={heading} host={host}>
       <p>
         You sign in at <span class="name">{new URL(address).host}</span>, and come back here afterwards.
       </p>
       <a class="button" href={address} rel="noreferrer">
         Go to {name}
       </a>
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -60,12 +60,10 @@ export function codePage({ host, returnTo, csrfToken }: CodePageProps): VNode {
   const { pathname: action, searchParams } = returnTo;
   const hidden = { ...Object.fromEntries(searchParams), csrf_token: csrfToken };
   return (
-    <Layout title="Enter the code">
-      <Masthead host={host} />
-      <h1>Enter the code</h1>
+    <SitePage title="Enter the code" host={host}>
       <CodeStep {...{ action, hidden }} step={{ kind: 'totp' }} isAfterPassword={false} />
       <p class="warning">If you did not just start this sign-in yourself, close this page.</p>
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -81,14 +79,12 @@ interface RefusedPageProps {
 export function refusedPage({ host, name, refusal, returnTo }: RefusedPageProps): VNode {
   const { heading, advice } = textOf(refusal, name);
   return (
-    <Layout title={heading}>
-      <Masthead host={host} />
-      <h1>{heading}</h1>
+    <SitePage title={heading} host={host}>
       <p role="alert">{advice}</p>
       <a class="button" href={returnTo}>
         Start again
       </a>
-    </Layout>
+    </SitePage>
   );
 }
 
@@ -132,6 +128,11 @@ function textOf(refusal: SingleSignOnRefusal, name: string): Text {
   return texts[refusal];
 }
 
+const NO_PROVIDER = {
+  404: 'no OpenID Connect provider is configured',
+  503: 'the provider cannot be reached; a page',
+};
+
 /** Each request may cause one to the provider. */
 const REQUESTS_PER_MINUTE = 30;
 
@@ -139,10 +140,35 @@ const REQUESTS_PER_MINUTE = 30;
  * Leads to the provider and back. The browser is sent there by a page with a Refresh header, not by a redirect: browsers apply
  * the page's `form-action` to every redirect after a form, and only the provider knows where it redirects to.
  */
-@Controller('auth/single-sign-on')
-@Documented(SINGLE_SIGN_ON_DOCS)
-@Public('the page has its own form checks; the answer of the provider is bound to the browser and verified')
-@UseFilters(PageErrorFilter)
+@PublicPages(
+  'auth/single-sign-on',
+  {
+    begin: formDocs('Begin a sign-in through the OpenID Connect provider', {
+      200: page('a page that leads to the provider'),
+      ...REFUSED,
+      ...NO_PROVIDER,
+    }),
+    finish: {
+      summary: 'Sign in with the answer of the OpenID Connect provider',
+      description:
+        'The redirect URI that is registered at the provider. Only the browser that began the sign-in can use it, once.',
+      query: {
+        state: { description: 'The value that this service sent to the provider.' },
+        code: { description: 'The authorization code.' },
+        error: { description: 'The error code of the provider, instead of `code`.' },
+        iss: { description: 'The issuer of the answer (RFC 9207). It must be `OIDC_ISSUER`.' },
+      },
+      answers: {
+        200: page('the page asks for a code of the second factor'),
+        303: { ...ONWARDS, description: 'a redirect to the page on which the sign-in began' },
+        400: 'a parameter occurs more than once',
+        403: 'nobody was signed in; the page says why and what to do, or the account is suspended',
+        ...NO_PROVIDER,
+      },
+    },
+  },
+  'the page has its own form checks; the answer of the provider is bound to the browser and verified',
+)
 export class SingleSignOnController {
   constructor(
     private readonly browserRequests: BrowserRequests,
@@ -202,7 +228,7 @@ export class SingleSignOnController {
   private async refuse(
     reply: FastifyReply,
     { cookies }: BrowserRequest,
-    refusal: Parameters<typeof refusedPage>[0]['refusal'],
+    refusal: SingleSignOnRefusal,
     returnTo = '/account',
   ): Promise<void> {
     const { publicHost: host, oidcName: name = '' } = this.configuration;

@@ -14,6 +14,7 @@ export const PATHS: Readonly<Record<Kind, string>> = {
 
 /** The verified recipient of a one-time token. */
 export interface Target {
+  readonly kind: Kind;
   /** The name that the page shows: the app's scheme, or the website's host. */
   readonly name: string;
   /** The address that receives the token; the token and `client_state` are added to the query. */
@@ -47,7 +48,8 @@ export class Targets {
     if (scheme === undefined || !this.schemes.includes(scheme))
       throw new BadRequest('scheme is not an allowed app scheme');
     const address = `${scheme}://auth/callback`;
-    return { name: scheme, address, clientState, fields: { client_state: clientState, scheme } };
+    const fields = { client_state: clientState, scheme };
+    return { kind: 'desktop', name: scheme, address, clientState, fields };
   }
 
   /** @throws BadRequest for an invalid client_state or return_to */
@@ -57,22 +59,22 @@ export class Targets {
     if (address === undefined || !this.callbacks.includes(address))
       throw new BadRequest('return_to is not an allowed return address');
     const fields = { client_state: clientState, return_to: address };
-    return { name: new URL(address).host, address, clientState, fields };
+    return { kind: 'web', name: new URL(address).host, address, clientState, fields };
   }
 
   /** The path of the page whose form was posted, with its query. @throws BadRequest for an unknown page, and as above */
   pageOf(form: Form): string {
     const page = form.get('page');
     if (page === 'account') return '/account';
-    if (page === 'desktop') return pageAt(PATHS.desktop, this.desktop(form));
-    if (page === 'web') return pageAt(PATHS.web, this.web(form));
+    if (page === 'desktop') return addressOf(this.desktop(form));
+    if (page === 'web') return addressOf(this.web(form));
     throw new BadRequest('page is not a page on which a sign-in begins');
   }
 }
 
-/** The path of a handoff page with the query that shows it again. */
-const pageAt = (path: string, { fields }: Target): string =>
-  `${path}?${new URLSearchParams(fields).toString()}`;
+/** The path of the handoff page with the query that shows it again. */
+export const addressOf = ({ kind, fields }: Target): string =>
+  `${PATHS[kind]}?${new URLSearchParams(fields).toString()}`;
 
 function clientStateOf(asked: Form): string {
   const clientState = asked.get('client_state');
