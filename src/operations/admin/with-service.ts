@@ -21,13 +21,17 @@ export interface DryRun {
 export const dryRunOption = (): Option =>
   new Option('--dry-run', 'show what would change, without changing it');
 
+/** The option of a command that usually runs as of the trusted time. */
+export interface AsOf extends DryRun {
+  readonly now?: Date;
+}
+
 export const nowOption = (): Option =>
   new Option('--now <time>', 'run as of this time, ISO 8601, UTC if it has no zone').argParser(time);
 
 export const emailArgument = (): Argument =>
   new Argument('<email>', 'address of the account').argParser(knownEmail);
 
-/** Parses the address of a new account. */
 export function newEmail(text: string): string {
   if (isEmailAddress(text)) return text;
   throw new InvalidArgumentError(`It ${EMAIL_RULE}.`);
@@ -64,7 +68,6 @@ export function rowCount(text: string): number {
   throw new InvalidArgumentError('It must be a number from 1 to 9999.');
 }
 
-/** The contact for push services. */
 export function contact(text: string): string {
   if (/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/.test(text)) return text;
   throw new InvalidArgumentError('It must be a mailto: or https: address.');
@@ -101,10 +104,7 @@ export async function withService<T>(
       inFlight: new InFlightRequests(),
       background: new Background(false),
     }),
-    {
-      logger: new NestLog(log.pino),
-      abortOnError: false,
-    },
+    { logger: new NestLog(log.pino), abortOnError: false },
   );
   try {
     return await withStores(() => work(service));
@@ -119,6 +119,20 @@ export async function accountOf(service: INestApplicationContext, email: string)
   if (!user) throw new NotFound(`there is no account for ${email}`);
   return user;
 }
+
+/** `withService`, with the account of an address. @throws NotFound */
+export function onAccount<T>(
+  address: string,
+  work: (service: INestApplicationContext, user: UserEntity) => Promise<T>,
+): Promise<T> {
+  return withService(async (service) => work(service, await accountOf(service, address)));
+}
+
+/** Fields as text, one in each line. */
+export const linesOf = (fields: Readonly<Record<string, string | number | boolean | Date | null>>): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name}: ${value instanceof Date ? value.toISOString() : String(value ?? '–')}`)
+    .join('\n');
 
 /** Reports a store failure as a message without a stack trace. @throws OperatorError */
 async function withStores<T>(work: () => Promise<T>): Promise<T> {

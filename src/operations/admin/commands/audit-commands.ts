@@ -12,7 +12,6 @@ interface AuditOptions {
   readonly limit: number;
 }
 
-/** Adds `audit`. */
 export function addAudit(program: Command, run: Run): void {
   program
     .command('audit')

@@ -51,7 +51,7 @@ export function addBackup(program: Command, run: Run): void {
     )
     .description('fill an empty database and its blob store, with the service stopped')
     .action((directory: string, { dryRun, ...options }: DryRun & RestoreOptions) =>
-      run(() => (dryRun ? previewRestore(directory, options) : restoreBackup(directory, options))),
+      run(() => restoreBackup(directory, options, dryRun)),
     );
   addScheduled(backup, run);
 }
@@ -70,28 +70,19 @@ function addScheduled(backup: Command, run: Run): void {
     .action(() => run(listBackups));
 }
 
-/** Restores into an empty database and store. On failure, nothing is restored. */
-function restoreBackup(directory: string, options: RestoreOptions): Promise<Report> {
+/** Restores into an empty database and store, or reports what would be restored. On failure, nothing is restored. */
+function restoreBackup(directory: string, options: RestoreOptions, dryRun?: true): Promise<Report> {
   return withService(async (service) => {
-    const manifest = await service.get(Restores).restore(placeOf(directory), options);
-    const text = `Restored ${contentsOf(manifest)}, as of ${manifest.takenAt}`;
-    const adopted = manifest.adoptsStore ? '; took over the bucket of another database' : '';
-    return { ...summaryOf(manifest), adoptsStore: manifest.adoptsStore, text: text + adopted };
-  });
-}
-
-/** Reports what would be restored, if a restore is possible. */
-function previewRestore(directory: string, options: RestoreOptions): Promise<Report> {
-  return withService(async (service) => {
-    const manifest = await service.get(Restores).preview(placeOf(directory), options);
-    const text = `${contentsOf(manifest)}, as of ${manifest.takenAt}, would be restored`;
-    const adopted = manifest.adoptsStore ? '; the bucket of another database would be taken over' : '';
-    return {
-      dryRun: true,
-      ...summaryOf(manifest),
-      adoptsStore: manifest.adoptsStore,
-      text: text + adopted,
-    };
+    const restores = service.get(Restores);
+    const manifest = await restores[dryRun ? 'preview' : 'restore'](placeOf(directory), options);
+    const { adoptsStore, takenAt } = manifest;
+    const contents = `${contentsOf(manifest)}, as of ${takenAt}`;
+    const text = dryRun ? `${contents}, would be restored` : `Restored ${contents}`;
+    const adopted = dryRun
+      ? '; the bucket of another database would be taken over'
+      : '; took over the bucket of another database';
+    const fields = { ...summaryOf(manifest), adoptsStore };
+    return { ...(dryRun && { dryRun }), ...fields, text: adoptsStore ? text + adopted : text };
   });
 }
 
@@ -112,7 +103,6 @@ function createBackup(directory: string, adopt: boolean): Promise<Report> {
 
 interface FailoverOptions extends DryRun, FailoverRequest {}
 
-/** Adds `failover`. */
 export function addFailover(program: Command, run: Run): void {
   program
     .command('failover')
@@ -136,7 +126,7 @@ export function addFailover(program: Command, run: Run): void {
 function handleFailover({ since, again, dryRun }: FailoverOptions): Promise<Report> {
   return withService(async (service) => {
     const failovers = service.get(Failovers);
-    const done = await (dryRun ? failovers.preview({ since, again }) : failovers.handle({ since, again }));
+    const done = await failovers[dryRun ? 'preview' : 'handle']({ since, again });
     const { handledAt, ...rest } = done;
     const fields = { since, ...rest, changed: handledAt === undefined, ...(handledAt && { handledAt }) };
     return { ...(dryRun && { dryRun }), ...fields, text: sentenceOf(done, dryRun === true) };

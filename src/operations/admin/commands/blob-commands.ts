@@ -8,12 +8,13 @@ import { Doctor, type Examination, type Finding } from '../../../platform/doctor
 import { TrustedTime } from '../../../platform/jobs/index.js';
 import { type BlobLocation, BlobMover, BlobPreview, BlobUpkeep } from '../../../platform/storage/index.js';
 import {
-  accountOf,
+  type AsOf,
   bytesUpTo,
   type DryRun,
   dryRunOption,
   emailArgument,
   nowOption,
+  onAccount,
   type Report,
   type Run,
   withService,
@@ -28,18 +29,14 @@ export function addBlobs(program: Command, run: Run): void {
     .addOption(nowOption())
     .addOption(dryRunOption())
     .description('remove unreferenced blobs')
-    .action(({ now, dryRun }: DryRun & { now?: Date }) =>
-      run(() => (dryRun ? previewSweep(now) : sweepBlobs(now))),
-    );
+    .action((options: AsOf) => run(() => sweepBlobs(options)));
 
   blobs
     .command('move')
     .addOption(new Option('--to <place>', 'target location').choices(LOCATIONS).makeOptionMandatory())
     .addOption(dryRunOption())
     .description('move all blobs that belong there, while the service runs; can be interrupted and repeated')
-    .action(({ to, dryRun }: DryRun & { to: BlobLocation }) =>
-      run(() => (dryRun ? previewMove(to) : moveBlobs(to))),
-    );
+    .action((options: MoveOptions) => run(() => moveBlobs(options)));
 
   program
     .command('doctor')
@@ -50,10 +47,16 @@ export function addBlobs(program: Command, run: Run): void {
     .action((options: DoctorOptions) => run(() => examine(options)));
 }
 
-/** Removes unreferenced blobs, as the service does every ten minutes. @param now overrides the current time */
-function sweepBlobs(now?: Date): Promise<Report> {
+/** Removes unreferenced blobs, as the service does every ten minutes, or reports what would be removed. */
+function sweepBlobs({ now, dryRun }: AsOf): Promise<Report> {
   return withService(async (service) => {
-    const swept = await service.get(BlobUpkeep).sweep(now ?? (await service.get(TrustedTime).now()));
+    const asOf = now ?? (await service.get(TrustedTime).now());
+    if (dryRun) {
+      const due = await service.get(BlobPreview).sweep(asOf);
+      const text = `${due.blobs} blobs and ${due.copies} copies left by moves would be removed`;
+      return { dryRun, ...due, text };
+    }
+    const swept = await service.get(BlobUpkeep).sweep(asOf);
     const { blobs, copies, drafts, stuck } = swept;
     const text = `Removed ${blobs} blobs, ${copies} copies left by moves, ${drafts} unfinished uploads`;
     if (stuck === 0) return { ...swept, text };
@@ -61,33 +64,26 @@ function sweepBlobs(now?: Date): Promise<Report> {
   });
 }
 
-/** Reports what `sweepBlobs` would remove. */
-function previewSweep(now?: Date): Promise<Report> {
-  return withService(async (service) => {
-    const due = await service.get(BlobPreview).sweep(now ?? (await service.get(TrustedTime).now()));
-    const text = `${due.blobs} blobs and ${due.copies} copies left by moves would be removed`;
-    return { dryRun: true, ...due, text };
-  });
-}
-
 const LOCATIONS: readonly BlobLocation[] = ['inline', 'disk', 's3'];
 
-/** Moves all blobs that belong in `to`, while the service runs. @throws OperatorError when that location is not configured */
-function moveBlobs(to: BlobLocation): Promise<Report> {
+interface MoveOptions extends DryRun {
+  readonly to: BlobLocation;
+}
+
+/**
+ * Moves all blobs that belong in `to`, while the service runs, or reports how many would be moved.
+ * @throws OperatorError when that location is not configured
+ */
+function moveBlobs({ to, dryRun }: MoveOptions): Promise<Report> {
   return withService(async (service) => {
     expectPlace(service, to);
+    if (dryRun) {
+      const moved = await service.get(BlobPreview).move(to);
+      return { dryRun, to, moved, text: `${moved} blobs would be moved` };
+    }
     const moved = await service.get(BlobMover).moveAll(to);
     const text = `Moved ${moved.moved} blobs; ${moved.skipped} are for the next run, ${moved.failed} failed`;
     return { to, ...moved, text, ...(moved.failed > 0 && { exitCode: 1 }) };
-  });
-}
-
-/** Reports how many blobs would be moved. @throws OperatorError when that location is not configured */
-function previewMove(to: BlobLocation): Promise<Report> {
-  return withService(async (service) => {
-    expectPlace(service, to);
-    const moved = await service.get(BlobPreview).move(to);
-    return { dryRun: true, to, moved, text: `${moved} blobs would be moved` };
   });
 }
 
@@ -148,7 +144,6 @@ function summaryOf(found: number, fixed: number): string {
   return `Found ${found}${told}; repaired ${fixed}, ${found - fixed} remain`;
 }
 
-/** Adds `storage set`. */
 export function addStorage(program: Command, run: Run): void {
   const set = program.command('storage').description('asset storage of accounts').command('set');
   set
@@ -161,7 +156,7 @@ export function addStorage(program: Command, run: Run): void {
     .action((address: string, { dryRun, ...options }: DryRun & StorageOptions) => {
       if (Object.keys(options).length === 0)
         set.error('There is nothing to set: give --addon, --locked or --unlocked.');
-      return run(() => (dryRun ? previewStorage(address, options) : setStorage(address, options)));
+      return run(() => setStorage(address, options, dryRun));
     });
 }
 
@@ -175,24 +170,18 @@ interface StorageOptions {
   readonly unlocked?: true;
 }
 
-/** Sets an account's storage beyond its plan, and locks or unlocks it. @throws NotFound */
-function setStorage(email: string, options: StorageOptions): Promise<Report> {
-  return withService(async (service) => {
-    const user = await accountOf(service, email);
-    const usage = await service.get(StorageQuota).set(user.id, partsOf(options));
-    return { email: user.email, ...usage, text: inWords(user.email, 'uses', usage, 'is') };
-  });
-}
-
-/** Reports the result that `setStorage` would have. @throws NotFound */
-function previewStorage(email: string, options: StorageOptions): Promise<Report> {
-  return withService(async (service) => {
-    const user = await accountOf(service, email);
-    const before = await service.get(StorageQuota).usage(user.id);
+/** Sets an account's storage beyond its plan, and locks or unlocks it, or reports what would result. @throws NotFound */
+function setStorage(address: string, options: StorageOptions, dryRun?: true): Promise<Report> {
+  return onAccount(address, async (service, { id, email }) => {
+    const quota = service.get(StorageQuota);
+    if (!dryRun) {
+      const usage = await quota.set(id, partsOf(options));
+      return { email, ...usage, text: inWords(email, 'uses', usage, 'is') };
+    }
+    const before = await quota.usage(id);
     const after = { ...before, ...partsOf(options) };
     const usage = { ...after, quotaBytes: before.quotaBytes - before.addonBytes + after.addonBytes };
-    const text = inWords(user.email, 'would use', usage, 'would be');
-    return { dryRun: true, email: user.email, ...usage, text };
+    return { dryRun, email, ...usage, text: inWords(email, 'would use', usage, 'would be') };
   });
 }
 

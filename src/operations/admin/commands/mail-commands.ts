@@ -15,13 +15,12 @@ import { Clock } from '../../../platform/clock.js';
 import { Configuration, configurationOfProcess, OperatorError } from '../../../platform/config/index.js';
 import { BadRequest, parseJsonObject, ServiceUnavailable } from '../../../platform/http/index.js';
 import { SmtpSender, testMessage } from '../../../platform/mail/index.js';
-import { accountOf, type Report, type Run, withService } from '../with-service.js';
+import { onAccount, type Report, type Run } from '../with-service.js';
 
 /** Sends a test mail as the service would. Needs neither the service nor the database. @throws OperatorError without SMTP_URL */
-export async function testMail(
-  address: string,
-  configuration: Configuration = configurationOfProcess(),
-): Promise<Report> {
+async function testMail(address: string): Promise<Report> {
+  if (!isEmailAddress(address)) throw new BadRequest('this is not an email address');
+  const configuration = configurationOfProcess();
   if (!configuration.hasMail)
     throw new OperatorError('Set SMTP_URL and MAIL_FROM: no mail server is configured.');
   const message = testMessage(configuration.publicHost);
@@ -32,7 +31,6 @@ export async function testMail(
   return { ...result, text, exitCode: 1 };
 }
 
-/** Adds `mail test`. */
 export function addMail(program: Command, run: Run): void {
   program
     .command('mail')
@@ -40,41 +38,39 @@ export function addMail(program: Command, run: Run): void {
     .command('test')
     .argument('<address>', 'where to send it')
     .description('send a test mail now, without the queue, and print what the mail server said')
-    .action((address: string) =>
-      run(() => {
-        if (!isEmailAddress(address)) throw new BadRequest('this is not an email address');
-        return testMail(address);
-      }),
-    );
+    .action((address: string) => run(() => testMail(address)));
 }
 
 const TIMEOUT_MS = 30_000;
 
 /**
- * Posts a payment event to the running service at BASE_URL, as the payment provider would.
+ * Posts a payment event to the running service at BASE_URL, as the payment provider would, or reports the event.
  * @param file contains the event, or the object in it, as JSON
  * @throws NotFound for an unknown account, BadRequest when the service refuses, ServiceUnavailable when none responds
  */
-export function sendWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
-  return withService(async (service) => {
-    const user = await accountOf(service, email);
+export function sendWebhook(
+  type: EventType,
+  address: string,
+  file: string | undefined,
+  dryRun?: true,
+): Promise<Report> {
+  return onAccount(address, async (service, { id, email }) => {
     const now = service.get(Clock).now();
-    const event = await eventAbout(service, user.id, type, file, now);
+    const event = await eventAbout(service, id, type, file, now);
+    if (dryRun) {
+      const url = addressIn(service);
+      const text = `Would be posted to ${url}:\n${JSON.stringify(event, null, 2)}`;
+      return { dryRun, type, email, url, event, text };
+    }
     await post(service, event, now);
-    const { status } = await service.get(Subscriptions).of(user.id);
-    const fields = { event: event.id, type, email: user.email, status };
-    return { ...fields, text: `Sent ${type} (${event.id}): ${user.email} is ${status}` };
-  });
-}
-
-/** Reports the event that `sendWebhook` would send. */
-export function previewWebhook(type: EventType, email: string, file: string | undefined): Promise<Report> {
-  return withService(async (service) => {
-    const user = await accountOf(service, email);
-    const event = await eventAbout(service, user.id, type, file, service.get(Clock).now());
-    const url = addressIn(service);
-    const text = `Would be posted to ${url}:\n${JSON.stringify(event, null, 2)}`;
-    return { dryRun: true, type, email: user.email, url, event, text };
+    const { status } = await service.get(Subscriptions).of(id);
+    return {
+      event: event.id,
+      type,
+      email,
+      status,
+      text: `Sent ${type} (${event.id}): ${email} is ${status}`,
+    };
   });
 }
 

@@ -14,9 +14,7 @@ export function addOperation(program: Command, run: Run): void {
     .addArgument(new Argument('<mode>', 'what to reject').choices(MODES))
     .addOption(dryRunOption())
     .description('reject writes (read-only) or everything (down) on every instance, or nothing (off)')
-    .action((mode: Mode, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewKillSwitch(mode) : setKillSwitch(mode))),
-    );
+    .action((mode: Mode, options: DryRun) => run(() => setKillSwitch(mode, options)));
 
   program
     .command('signing-keys')
@@ -24,7 +22,7 @@ export function addOperation(program: Command, run: Run): void {
     .command('renew')
     .addOption(dryRunOption())
     .description('create a new key, after AUTH_SECRET has changed')
-    .action(({ dryRun }: DryRun) => run(() => (dryRun ? previewSigningKeys() : renewSigningKeys())));
+    .action((options: DryRun) => run(() => renewSigningKeys(options)));
 
   program
     .command('vapid')
@@ -45,28 +43,23 @@ function generateVapid(subject: string): Promise<Report> {
     VAPID_PRIVATE_KEY: privateKey,
     VAPID_SUBJECT: subject,
   };
-  const text = Object.entries(variables)
-    .map(([name, value]) => `${name}=${value}`)
-    .join('\n');
-  return Promise.resolve({ ...variables, text });
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  return Promise.resolve({ ...variables, text: lines.join('\n') });
 }
 
 /** For use after AUTH_SECRET has changed. */
-function renewSigningKeys(): Promise<Report> {
+function renewSigningKeys({ dryRun }: DryRun): Promise<Report> {
   return withService(async (service) => {
-    const removed = await service.get(SigningKeys).count();
-    await service.get(SigningKeys).renew();
+    const keys = service.get(SigningKeys);
+    const removed = await keys.count();
+    if (dryRun) {
+      const text = `${removed} signing ${removed === 1 ? 'key' : 'keys'} would be replaced by a new one; every JWT would be refused`;
+      return { dryRun, removed, text };
+    }
+    await keys.renew();
     const text =
       'Created a new signing key. Earlier JWTs are refused; clients get new ones with their session.';
     return { removed, text };
-  });
-}
-
-function previewSigningKeys(): Promise<Report> {
-  return withService(async (service) => {
-    const removed = await service.get(SigningKeys).count();
-    const text = `${removed} signing ${removed === 1 ? 'key' : 'keys'} would be replaced by a new one; every JWT would be refused`;
-    return { dryRun: true, removed, text };
   });
 }
 
@@ -77,15 +70,11 @@ const SENTENCES: Record<Mode, string> = {
 };
 
 /** Takes effect on every instance within 5 s. */
-async function setKillSwitch(mode: Mode): Promise<Report> {
-  await withService((service) => service.get(AuditedKillSwitch).set(mode, BY_OPERATOR));
-  return { text: SENTENCES[mode], mode };
-}
-
-/** Reports the current and the new mode. */
-async function previewKillSwitch(mode: Mode): Promise<Report> {
-  const now = await withService((service) =>
-    Promise.resolve(service.get(KillSwitch, { strict: false }).mode),
-  );
-  return { dryRun: true, mode, now, text: `The kill switch is ${now}, and would be ${mode}.` };
+function setKillSwitch(mode: Mode, { dryRun }: DryRun): Promise<Report> {
+  return withService(async (service) => {
+    const { mode: now } = service.get(KillSwitch, { strict: false });
+    if (dryRun) return { dryRun, mode, now, text: `The kill switch is ${now}, and would be ${mode}.` };
+    await service.get(AuditedKillSwitch).set(mode, BY_OPERATOR);
+    return { text: SENTENCES[mode], mode };
+  });
 }

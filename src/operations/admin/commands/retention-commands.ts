@@ -9,7 +9,7 @@ import {
   type ThinnedWorkspace,
 } from '../../../domain/retention/index.js';
 import {
-  type DryRun,
+  type AsOf,
   dryRunOption,
   type Report,
   rowCount,
@@ -33,9 +33,7 @@ export function addRetention(program: Command, run: Run): void {
     )
     .addOption(dryRunOption())
     .description('thin old versions as the nightly job does; their bytes are deleted 24 hours later')
-    .action(({ now, dryRun }: DryRun & { now?: Date }) =>
-      run(() => (dryRun ? previewRetention(now) : runRetention(now))),
-    );
+    .action(({ now, dryRun }: AsOf) => run(() => (dryRun ? previewRetention(now) : runRetention(now))));
 
   program
     .command('jobs')
@@ -44,7 +42,6 @@ export function addRetention(program: Command, run: Run): void {
     .action(({ limit }: { limit: number }) => run(() => listJobs(limit)));
 }
 
-/** The last runs of the nightly jobs, newest first. */
 function listJobs(limit: number): Promise<Report> {
   return withService(async (service) => {
     const runs = await service.get(JobRuns).recent(limit);

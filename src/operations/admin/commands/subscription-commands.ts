@@ -4,24 +4,25 @@ import {
   EVENT_TYPES,
   type EventType,
   STATUSES,
-  type Subscription,
   Subscriptions,
   type SubscriptionStatus,
 } from '../../../domain/billing/index.js';
 import { TrustedTime } from '../../../platform/jobs/index.js';
 import {
-  accountOf,
+  type AsOf,
   type DryRun,
   dryRunOption,
   emailArgument,
   knownEmail,
+  linesOf,
   nowOption,
+  onAccount,
   type Report,
   type Run,
   time,
   withService,
 } from '../with-service.js';
-import { previewWebhook, sendWebhook } from './mail-commands.js';
+import { sendWebhook } from './mail-commands.js';
 
 interface GrantOptions extends DryRun {
   readonly status: SubscriptionStatus;
@@ -44,9 +45,7 @@ export function addSubscriptions(program: Command, run: Run): void {
     .addOption(nowOption())
     .addOption(dryRunOption())
     .description('store ended trials and grants as expired')
-    .action(({ now, dryRun }: DryRun & { now?: Date }) =>
-      run(() => (dryRun ? previewExpiry(now) : expireSubscriptions(now))),
-    );
+    .action(({ now, dryRun }: AsOf) => run(() => expireSubscriptions(now, dryRun)));
 
   program
     .command('webhook')
@@ -58,7 +57,7 @@ export function addSubscriptions(program: Command, run: Run): void {
     .addOption(dryRunOption())
     .description('sign a payment event and post it to the running service')
     .action((type: EventType, { user, file, dryRun }: WebhookOptions) =>
-      run(() => (dryRun ? previewWebhook(type, user, file) : sendWebhook(type, user, file))),
+      run(() => sendWebhook(type, user, file, dryRun)),
     );
 }
 
@@ -70,9 +69,7 @@ function addSubscription(subscription: Command, run: Run): void {
     .option('--until <time>', 'end of the trial or the paid period, ISO 8601, UTC if it has no zone', time)
     .addOption(dryRunOption())
     .description('set a subscription manually')
-    .action((address: string, { status, until, dryRun }: GrantOptions) =>
-      run(() => (dryRun ? previewGrant : grantSubscription)(address, status, until ?? null)),
-    );
+    .action((address: string, options: GrantOptions) => run(() => grantSubscription(address, options)));
 
   subscription
     .command('show')
@@ -81,63 +78,40 @@ function addSubscription(subscription: Command, run: Run): void {
     .action((address: string) => run(() => showSubscription(address)));
 }
 
-/** Stores the trials and grants that have ended by `now` as expired. */
-export function expireSubscriptions(now: Date | undefined): Promise<Report> {
+/** Stores the trials and grants that have ended by `now` as expired, or reports how many there are. */
+export function expireSubscriptions(now: Date | undefined, dryRun?: true): Promise<Report> {
   return withService(async (service) => {
-    const expired = await service.get(Subscriptions).expire(now ?? (await service.get(TrustedTime).now()));
-    return {
-      expired,
-      text: `${expired} ${expired === 1 ? 'subscription has' : 'subscriptions have'} expired`,
-    };
+    const subscriptions = service.get(Subscriptions);
+    const asOf = now ?? (await service.get(TrustedTime).now());
+    if (dryRun) {
+      const expired = await subscriptions.countExpirable(asOf);
+      const text = `${expired} ${expired === 1 ? 'subscription' : 'subscriptions'} would be stored as expired`;
+      return { dryRun, expired, text };
+    }
+    const expired = await subscriptions.expire(asOf);
+    const text = `${expired} ${expired === 1 ? 'subscription has' : 'subscriptions have'} expired`;
+    return { expired, text };
   });
 }
 
-/** Reports how many subscriptions `expireSubscriptions` would store as expired. */
-function previewExpiry(now: Date | undefined): Promise<Report> {
-  return withService(async (service) => {
-    const expired = await service
-      .get(Subscriptions)
-      .countExpirable(now ?? (await service.get(TrustedTime).now()));
-    const text = `${expired} ${expired === 1 ? 'subscription' : 'subscriptions'} would be stored as expired`;
-    return { dryRun: true, expired, text };
+/** Sets a user's subscription manually, or reports what would result. @throws NotFound, BadRequest */
+function grantSubscription(address: string, options: GrantOptions): Promise<Report> {
+  const { status, until = null, dryRun } = options;
+  return onAccount(address, async (service, { id, email }) => {
+    const subscriptions = service.get(Subscriptions);
+    const result = await subscriptions[dryRun ? 'previewGrant' : 'grant'](id, status, until);
+    const inWords = until ? `${result.status} until ${until.toISOString()}` : result.status;
+    const text = `${email} ${dryRun ? 'would be' : 'is'} ${inWords}`;
+    return { ...(dryRun && { dryRun }), email, ...result, text };
   });
-}
-
-type Grant = (email: string, status: SubscriptionStatus, until: Date | null) => Promise<Report>;
-
-/** Sets a user's subscription manually. @throws NotFound, BadRequest */
-const grantSubscription: Grant = (email, status, until) =>
-  withService(async (service) => {
-    const user = await accountOf(service, email);
-    const subscription = await service.get(Subscriptions).grant(user.id, status, until);
-    const text = `${user.email} is ${inWords(subscription, until)}`;
-    return { email: user.email, ...subscription, text };
-  });
-
-/** Reports the result that `grantSubscription` would have. @throws NotFound, BadRequest */
-const previewGrant: Grant = (email, status, until) =>
-  withService(async (service) => {
-    const user = await accountOf(service, email);
-    const subscription = await service.get(Subscriptions).previewGrant(user.id, status, until);
-    const text = `${user.email} would be ${inWords(subscription, until)}`;
-    return { dryRun: true, email: user.email, ...subscription, text };
-  });
-
-function inWords({ status }: Subscription, until: Date | null): string {
-  return until ? `${status} until ${until.toISOString()}` : status;
 }
 
 /** A user's subscription, with its ids at the payment provider. @throws NotFound */
-export function showSubscription(email: string): Promise<Report> {
-  return withService(async (service) => {
-    const user = await accountOf(service, email);
-    const subscription = await service.get(Subscriptions).describe(user.id);
-    const customerId = (await service.get(Customers).find(user.id)) ?? null;
-    const fields = { email: user.email, userId: user.id, ...subscription, customerId };
-    return { ...fields, text: Object.entries(fields).map(line).join('\n') };
+export function showSubscription(address: string): Promise<Report> {
+  return onAccount(address, async (service, { id: userId, email }) => {
+    const subscription = await service.get(Subscriptions).describe(userId);
+    const customerId = (await service.get(Customers).find(userId)) ?? null;
+    const fields = { email, userId, ...subscription, customerId };
+    return { ...fields, text: linesOf(fields) };
   });
-}
-
-function line([name, value]: [string, string | boolean | Date | null]): string {
-  return `${name}: ${value instanceof Date ? value.toISOString() : String(value ?? '–')}`;
 }

@@ -5,13 +5,6 @@ import {
   createUser,
   deleteUser,
   listUsers,
-  previewAdministrator,
-  previewDeletion,
-  previewReset,
-  previewResetFactors,
-  previewSuspension,
-  previewUnlinking,
-  previewUser,
   resetFactors,
   resetPassword,
   resumeUser,
@@ -19,6 +12,7 @@ import {
   showUser,
   suspendUser,
   unlinkUser,
+  type UserAction,
 } from '../user-actions.js';
 import {
   type DryRun,
@@ -32,34 +26,28 @@ import {
   withService,
 } from '../with-service.js';
 
-/** Maximum number of open invitations that are listed. */
 const LISTED = 1_000;
 
 /**
  * Prints the link of a new invitation; the service also mails it if it can.
  * @throws Conflict when the address has an account
  */
-export function inviteUser(address: string): Promise<Report> {
-  return withService(async (service) => {
-    const { email, link, expiresAt, isMailed } = await service.get(Invitations).invite(address, BY_OPERATOR);
+const inviteUser: UserAction = (address, { dryRun }) =>
+  withService(async (service) => {
+    const invitations = service.get(Invitations);
+    if (dryRun) {
+      const email = await invitations.invitable(address);
+      return { dryRun, email, text: `${email} would be invited; an earlier invitation would end` };
+    }
+    const { email, link, expiresAt, isMailed } = await invitations.invite(address, BY_OPERATOR);
     const mailed = isMailed
       ? 'A mail with this link is on its way; pass the link on if it does not arrive. '
       : '';
     const text = `Invited ${email}. ${mailed}This link makes the account, once, until ${expiresAt.toISOString()}:\n${link}`;
     return { email, link, expiresAt, mailed: isMailed, text };
   });
-}
 
-/** Reports what `inviteUser` would do. @throws Conflict */
-export function previewInvitation(address: string): Promise<Report> {
-  return withService(async (service) => {
-    const email = await service.get(Invitations).invitable(address);
-    return { dryRun: true, email, text: `${email} would be invited; an earlier invitation would end` };
-  });
-}
-
-/** The invitations that were not accepted yet. */
-export function listInvitations(): Promise<Report> {
+function listInvitations(): Promise<Report> {
   return withService(async (service) => {
     const invitations = await service.get(Invitations).open(LISTED);
     const lines = invitations.map(({ email, expiresAt }) => `until ${expiresAt.toISOString()}  ${email}`);
@@ -68,7 +56,7 @@ export function listInvitations(): Promise<Report> {
 }
 
 /** Ends an invitation. @throws NotFound */
-export function revokeInvitation(address: string): Promise<Report> {
+function revokeInvitation(address: string): Promise<Report> {
   return withService(async (service) => {
     await service.get(Invitations).revoke(address, BY_OPERATOR);
     const email = address.toLowerCase();
@@ -78,55 +66,61 @@ export function revokeInvitation(address: string): Promise<Report> {
 
 const ACCOUNTS = 100;
 
-/** Adds the commands `user …`. */
 export function addUsers(program: Command, run: Run): void {
   const user = program.command('user').description('accounts');
-  addBeginnings(user, run);
-  addLinks(user, run);
+  addCreation(user, run);
+  const act = (name: string, description: string, action: UserAction): void =>
+    addAction(user, run, name, description, action);
+  act(
+    'reset-password',
+    'set a new password, generated and shown once, and end all sessions; access tokens stay',
+    resetPassword,
+  );
+  act(
+    'reset-factors',
+    'remove the second factor and all passkeys, and end all sessions; the password stays',
+    resetFactors,
+  );
+  act(
+    'unlink',
+    'end the link of an account to single sign-on, and all its sessions; its data stays',
+    unlinkUser,
+  );
   addLooks(user, run);
-  addStates(user, run);
-  addAdministrators(user, run);
+  act(
+    'suspend',
+    'refuse sign-in, sessions and tokens on every instance within 5 s; no data is lost',
+    suspendUser,
+  );
+  act('resume', 'end a suspension at once', resumeUser);
+  addDeletion(user, run);
+  act(
+    'promote',
+    'make the user an administrator, who may use /admin with a second factor',
+    setAdministrator(true),
+  );
+  act('demote', 'end that at once', setAdministrator(false));
   addInvitations(user, run);
 }
 
-function addBeginnings(user: Command, run: Run): void {
+function addAction(user: Command, run: Run, name: string, description: string, action: UserAction): void {
+  user
+    .command(name)
+    .addArgument(emailArgument())
+    .addOption(dryRunOption())
+    .description(description)
+    .action((address: string, options: DryRun) => run(() => action(address, options)));
+}
+
+function addCreation(user: Command, run: Run): void {
   user
     .command('create')
     .argument('<email>', 'address to sign in with', newEmail)
     .option('--name <name>', 'display name; by default the part before the @', personName)
     .addOption(dryRunOption())
     .description('create an account; its password is generated and shown once')
-    .action((address: string, { name, dryRun }: DryRun & { name?: string }) =>
-      run(() => (dryRun ? previewUser(address, name) : createUser(address, name))),
-    );
-
-  user
-    .command('reset-password')
-    .addArgument(emailArgument())
-    .addOption(dryRunOption())
-    .description('set a new password, generated and shown once, and end all sessions; access tokens stay')
-    .action((address: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewReset(address) : resetPassword(address))),
-    );
-
-  user
-    .command('reset-factors')
-    .addArgument(emailArgument())
-    .addOption(dryRunOption())
-    .description('remove the second factor and all passkeys, and end all sessions; the password stays')
-    .action((address: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewResetFactors(address) : resetFactors(address))),
-    );
-}
-
-function addLinks(user: Command, run: Run): void {
-  user
-    .command('unlink')
-    .addArgument(emailArgument())
-    .addOption(dryRunOption())
-    .description('end the link of an account to single sign-on, and all its sessions; its data stays')
-    .action((address: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewUnlinking(address) : unlinkUser(address))),
+    .action((address: string, options: DryRun & { name?: string }) =>
+      run(() => createUser(address, options)),
     );
 }
 
@@ -146,25 +140,7 @@ function addLooks(user: Command, run: Run): void {
     .action((address: string) => run(() => showUser(address)));
 }
 
-function addStates(user: Command, run: Run): void {
-  user
-    .command('suspend')
-    .addArgument(emailArgument())
-    .addOption(dryRunOption())
-    .description('refuse sign-in, sessions and tokens on every instance within 5 s; no data is lost')
-    .action((address: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewSuspension(address, true) : suspendUser(address))),
-    );
-
-  user
-    .command('resume')
-    .addArgument(emailArgument())
-    .addOption(dryRunOption())
-    .description('end a suspension at once')
-    .action((address: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewSuspension(address, false) : resumeUser(address))),
-    );
-
+function addDeletion(user: Command, run: Run): void {
   const remove = user.command('delete');
   remove
     .addArgument(emailArgument())
@@ -174,26 +150,8 @@ function addStates(user: Command, run: Run): void {
     .action((address: string, { yes, dryRun }: DryRun & { yes?: true }) => {
       if (!yes && !dryRun)
         remove.error('This deletion is permanent: confirm with --yes, or preview with --dry-run.');
-      return run(() => (dryRun ? previewDeletion(address) : deleteUser(address)));
+      return run(() => deleteUser(address, { dryRun }));
     });
-}
-
-function addAdministrators(user: Command, run: Run): void {
-  const descriptions = {
-    promote: 'make the user an administrator, who may use /admin with a second factor',
-    demote: 'end that at once',
-  };
-  for (const [name, description] of Object.entries(descriptions)) {
-    const isToBe = name === 'promote';
-    user
-      .command(name)
-      .addArgument(emailArgument())
-      .addOption(dryRunOption())
-      .description(description)
-      .action((address: string, { dryRun }: DryRun) =>
-        run(() => (dryRun ? previewAdministrator(address, isToBe) : setAdministrator(address, isToBe))),
-      );
-  }
 }
 
 function addInvitations(user: Command, run: Run): void {
@@ -202,9 +160,7 @@ function addInvitations(user: Command, run: Run): void {
     .argument('<email>', 'address to invite', newEmail)
     .addOption(dryRunOption())
     .description('print a link that makes an account, once, within 7 days; replaces an earlier one')
-    .action((address: string, { dryRun }: DryRun) =>
-      run(() => (dryRun ? previewInvitation(address) : inviteUser(address))),
-    );
+    .action((address: string, options: DryRun) => run(() => inviteUser(address, options)));
 
   user
     .command('invitations')
