@@ -19,12 +19,12 @@ import {
   BackupPlaces,
   Backups,
   type BackupTarget,
-  backupTarget,
   BackupTimes,
   type ListedBackup,
   type Manifest,
   type Names,
   onTrialDatabase,
+  withTarget,
 } from '../backup/index.js';
 import { contentsOf, summaryOf, verifyBackup } from './verify-backup.js';
 import { type Report, withService } from './with-service.js';
@@ -81,7 +81,6 @@ async function expectRoom({ path, reserve, subject }: Disks): Promise<void> {
 
 type Made = Counts & Readonly<Record<'kept' | 'removed', number>>;
 
-/** Notes that a run reports besides its counts. */
 interface Notes {
   /** The names of backups of other databases. */
   left: readonly string[];
@@ -235,15 +234,3 @@ export function listBackups(): Promise<Report> {
 
 const lineOf = ({ name, state, manifest }: ListedBackup): string =>
   `${name}  ${state}${manifest ? `  ${manifest.takenAt}  ${contentsOf(manifest)}` : ''}`;
-
-async function withTarget<T>(
-  configuration: Configuration,
-  work: (target: BackupTarget) => Promise<T>,
-): Promise<T> {
-  const target = await backupTarget(configuration);
-  try {
-    return await work(target);
-  } finally {
-    target.close();
-  }
-}

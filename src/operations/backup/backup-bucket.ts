@@ -92,10 +92,6 @@ export class BackupBucket extends BackupTarget {
     return oldestFirst(all);
   }
 
-  close(): void {
-    this.objects.close();
-  }
-
   private get root(): string {
     return this.path.replace(/\/$/, '');
   }

@@ -13,7 +13,6 @@ import {
   BackupParts,
   BucketParts,
   MANIFEST,
-  objectsAt,
   parsed,
   PARTIAL,
   readManifest,
@@ -21,6 +20,7 @@ import {
   stampOf,
   surplusOf,
   UNVERIFIED,
+  withObjects,
 } from './backup-parts.js';
 import { DirectoryMark, unusableDirectory } from './backup-places.js';
 import {
@@ -72,10 +72,6 @@ export class DirectoryParts extends BackupParts {
   /** Opens the file on first read: a stream that fails to open while nobody reads it would end the process. */
   async *read(path: string): AsyncGenerator<Buffer, void> {
     for await (const chunk of createReadStream(this.pathOf(path))) yield chunk as Buffer;
-  }
-
-  close(): void {
-    // no file is held open
   }
 
   /** A file survives a power failure only when its directory entry does. */
@@ -163,10 +159,6 @@ export class BackupDirectory extends BackupTarget {
     return oldestFirst(all);
   }
 
-  close(): void {
-    // no file is held open
-  }
-
   async discard(path: string): Promise<void> {
     await rm(join(path, MANIFEST), { force: true }); // first: what is left is not a backup
     await removeTree(path);
@@ -215,17 +207,11 @@ function stateOf(name: string, isComplete: boolean): BackupState | undefined {
 export const placeOf = (argument: string): string => (isInS3(argument) ? argument : resolve(argument));
 
 /** Opens the backup at a place, a directory or `s3://bucket/prefix`, for `work`. @throws OperatorError for a malformed place */
-export async function withParts<T>(
+export const withParts = <T>(
   place: string,
   { backupStore }: Configuration,
   work: (parts: BackupParts) => Promise<T>,
-): Promise<T> {
-  const parts = isInS3(place)
-    ? new BucketParts(place, await objectsAt(place, backupStore))
-    : new DirectoryParts(place);
-  try {
-    return await work(parts);
-  } finally {
-    parts.close();
-  }
-}
+): Promise<T> =>
+  withObjects(place, backupStore, (objects) =>
+    work(objects ? new BucketParts(place, objects) : new DirectoryParts(place)),
+  );

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { isInstant } from '../../platform/clock.js';
-import { type BackupStore, OperatorError, s3Address } from '../../platform/config/index.js';
+import { type BackupStore, isInS3, OperatorError, s3Address } from '../../platform/config/index.js';
 import { BlobMissing, openObjects, type S3Objects } from '../../platform/storage/index.js';
 
 /** The files of one backup, in a directory or in a bucket. Paths are relative, with slashes. */
@@ -25,9 +25,6 @@ export abstract class BackupParts {
 
   /** Opened on first read. Fails with an error whose `code` says what is wrong. */
   abstract read(path: string): AsyncIterable<Buffer>;
-
-  /** Releases connections. */
-  abstract close(): void;
 }
 
 /** One table of a backup, in `tables/<name>.copy.gz`: PostgreSQL's text format, compressed. */
@@ -222,10 +219,6 @@ export class BucketParts extends BackupParts {
       throw Object.assign(new Error(error.message), { code: 'NoSuchKey' });
     }
   }
-
-  close(): void {
-    this.objects.close();
-  }
 }
 
 /** A text as a stream. */
@@ -234,8 +227,16 @@ export async function* bytesOf(text: string): AsyncGenerator<Buffer, void> {
   if (text) yield Buffer.from(text);
 }
 
-/** Opens the objects at `s3://bucket/prefix`. @throws OperatorError for a malformed place, and where no store is configured */
-export async function objectsAt(place: string, store: BackupStore | undefined): Promise<S3Objects> {
+/**
+ * Opens the objects at `s3://bucket/prefix` for `work`, which gets none for a directory.
+ * @throws OperatorError for a malformed place, and where no store is configured
+ */
+export async function withObjects<T>(
+  place: string,
+  store: BackupStore | undefined,
+  work: (objects: S3Objects | undefined) => Promise<T>,
+): Promise<T> {
+  if (!isInS3(place)) return work(undefined);
   const address = s3Address(place);
   if (!address)
     throw new OperatorError(
@@ -245,5 +246,10 @@ export async function objectsAt(place: string, store: BackupStore | undefined): 
     throw new OperatorError(
       'There is no S3 store; set BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY.',
     );
-  return openObjects(store, address);
+  const objects = await openObjects(store, address);
+  try {
+    return await work(objects);
+  } finally {
+    objects.close();
+  }
 }

@@ -14,7 +14,7 @@ import {
 } from '../../platform/config/index.js';
 import { JobRuns, KEPT_RUNS } from '../../platform/jobs/index.js';
 import { BlobMissing, type S3Objects } from '../../platform/storage/index.js';
-import { bytesOf, objectsAt, parsed } from './backup-parts.js';
+import { bytesOf, parsed, withObjects } from './backup-parts.js';
 import { BACKUP_JOB } from './backup-schedule.js';
 import type { BackupTarget, ListedBackup, Names } from './backup-target.js';
 import { DatabaseIdentity } from './database-identity.js';
@@ -139,19 +139,14 @@ export function unusableDirectory(path: string, error: unknown): OperatorError {
 }
 
 /** Opens the mark of a place, a directory or `s3://bucket/prefix`, for `work`. */
-export async function withMark<T>(
+export const withMark = <T>(
   place: string,
   { backupStore }: Configuration,
   work: (mark: PlaceMark) => Promise<T>,
-): Promise<T> {
-  if (!isInS3(place)) return work(new DirectoryMark(place));
-  const objects = await objectsAt(place, backupStore);
-  try {
-    return await work(new BucketMark(place, objects));
-  } finally {
-    objects.close();
-  }
-}
+): Promise<T> =>
+  withObjects(place, backupStore, (objects) =>
+    work(objects ? new BucketMark(place, objects) : new DirectoryMark(place)),
+  );
 
 /**
  * Separates services that are configured with the same place for their backups. A place belongs to one database; another

@@ -53,9 +53,6 @@ export abstract class BackupTarget {
 
   /** All backups, oldest first. @throws OperatorError when it cannot be read */
   abstract list(): Promise<ListedBackup[]>;
-
-  /** Releases connections. */
-  abstract close(): void;
 }
 
 export function oldestFirst(backups: ListedBackup[]): ListedBackup[] {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock.js';
-import { Configuration, isInS3, OperatorError, VERSION } from '../../platform/config/index.js';
+import { Configuration, OperatorError, VERSION } from '../../platform/config/index.js';
 import { appliedMigrations, Database } from '../../platform/database/index.js';
 import { BackupBucket } from './backup-bucket.js';
 import { BackupDirectory, withParts } from './backup-directory.js';
@@ -8,8 +8,8 @@ import {
   asUnwritable,
   type BackupParts,
   type Manifest,
-  objectsAt,
   type TableFile,
+  withObjects,
   writeManifest,
 } from './backup-parts.js';
 import type { BackupTarget } from './backup-target.js';
@@ -76,16 +76,16 @@ export class Backups {
   }
 }
 
-/** The place of scheduled backups. @throws OperatorError when they are off */
-export async function backupTarget({
-  backupDir,
-  backupStore,
-  dataDir,
-}: Configuration): Promise<BackupTarget> {
+/** Opens the place of scheduled backups for `work`. @throws OperatorError when they are off */
+export async function withTarget<T>(
+  { backupDir, backupStore, dataDir }: Configuration,
+  work: (target: BackupTarget) => Promise<T>,
+): Promise<T> {
   if (backupDir === undefined)
     throw new OperatorError(
       'Scheduled backups are off: set BACKUP_DIR to a directory or to s3://bucket/prefix for them.',
     );
-  if (!isInS3(backupDir)) return new BackupDirectory(backupDir);
-  return new BackupBucket(backupDir, await objectsAt(backupDir, backupStore), dataDir);
+  return withObjects(backupDir, backupStore, (objects) =>
+    work(objects ? new BackupBucket(backupDir, objects, dataDir) : new BackupDirectory(backupDir)),
+  );
 }

@@ -14,7 +14,7 @@ import { TrialCheck } from './trial-database.js';
 export { BackupDirectory, placeOf } from './backup-directory.js';
 export { BackupPlaces } from './backup-places.js';
 export type { BackupTarget, ListedBackup, Names } from './backup-target.js';
-export { Backups, backupTarget } from './backups.js';
+export { Backups, withTarget } from './backups.js';
 export { BACKUP_JOB, BackupTimes } from './backup-schedule.js';
 export { type FailoverRequest, Failovers, type HandledFailover } from './failovers.js';
 export { cursorGap, type RestoreOptions, Restores } from './restores.js';

@@ -53,7 +53,6 @@ export class HealthController {
     private readonly shutdown: Shutdown,
   ) {}
 
-  /** Liveness: the process responds. */
   @Get()
   @Unlimited()
   @Public('liveness contains no user data')
