@@ -1,8 +1,9 @@
 import { APIError } from 'better-auth/api';
 import { Matches } from 'class-validator';
+import type { Repository } from 'typeorm';
 import type { Tx } from '../../platform/database/index.js';
 import { asName, NAME_RULE, Unauthorized } from '../../platform/http/index.js';
-import { UserEntity } from './auth.entities.js';
+import { type AuthAccount, credentialOf, UserEntity } from './auth.entities.js';
 
 /** Longer addresses do not fit the index. */
 const MAX_EMAIL = 254;
@@ -62,6 +63,17 @@ export function fit({ email, name, image = null }: Fields): Promise<{ data: { na
     (email === undefined || isEmailAddress(email)) && (name === undefined || stored !== undefined);
   if (!isFit) throw new APIError('BAD_REQUEST', { message: UNFIT });
   return Promise.resolve({ data: stored === undefined ? {} : { name: stored } });
+}
+
+/** Inserts the row with the password of a user without one. */
+export async function addPassword(
+  accounts: Repository<AuthAccount>,
+  userId: string,
+  password: string,
+  now: Date,
+): Promise<void> {
+  const row = { ...credentialOf(userId), accountId: userId, password, createdAt: now, updatedAt: now };
+  await accounts.insert(row);
 }
 
 /**

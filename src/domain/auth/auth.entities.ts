@@ -1,15 +1,12 @@
 import {
   Column,
-  type DataSource,
   Entity,
-  type EntityTarget,
   type FindOptionsWhere,
   In,
   IsNull,
   Like,
   MoreThan,
   Not,
-  type ObjectLiteral,
   Or,
   PrimaryColumn,
   PrimaryGeneratedColumn,
@@ -17,19 +14,7 @@ import {
 } from 'typeorm';
 import type { Scope } from '../../access/index.js';
 
-/** The names of a table and its columns, for the identity library, which does not use the entities. */
-export interface TableNames {
-  readonly modelName: string;
-  readonly fields: Record<string, string>;
-}
-
-export function tableOf(source: DataSource, entity: EntityTarget<ObjectLiteral>): TableNames {
-  const { tableName, columns } = source.getMetadata(entity);
-  const names = columns.map(({ propertyName, databaseName }) => [propertyName, databaseName] as const);
-  return { modelName: tableName, fields: Object.fromEntries(names) };
-}
-
-/** A row of the identity library. */
+/** A row of the identity library. A session is updated when its expiry is extended. */
 abstract class Stamped {
   @Column('timestamptz')
   createdAt: Date;
@@ -149,21 +134,7 @@ export async function passwordHashOf(
   return found?.password ?? undefined;
 }
 
-/** Inserts the row with the password of a user without one. */
-export async function addPassword(
-  accounts: Repository<AuthAccount>,
-  userId: string,
-  password: string,
-  now: Date,
-): Promise<void> {
-  const row = { ...credentialOf(userId), accountId: userId, password, createdAt: now, updatedAt: now };
-  await accounts.insert(row);
-}
-
-/**
- * A session in a browser or an app, updated when its expiry is extended. When it ends or its id changes, a trigger inserts the old
- * id into `ended_sessions`.
- */
+/** A session in a browser or an app. When it ends or its id changes, a trigger inserts the old id into `ended_sessions`. */
 @Entity('auth_sessions')
 export class AuthSession extends Stamped {
   @PrimaryGeneratedColumn('uuid')

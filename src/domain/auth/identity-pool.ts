@@ -1,8 +1,21 @@
 import type { Pool } from 'pg';
+import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
 import { sqlState } from '../../platform/database/index.js';
 import { networkKey } from '../../platform/http/index.js';
 import { type FairSemaphore, type Queues } from '../../platform/limits/index.js';
 import { identityRequests } from './identity-request.js';
+
+/** The names of a table and its columns, for the identity library, which does not use the entities. */
+export interface TableNames {
+  readonly modelName: string;
+  readonly fields: Record<string, string>;
+}
+
+export function tableOf(source: DataSource, entity: EntityTarget<ObjectLiteral>): TableNames {
+  const { tableName, columns } = source.getMetadata(entity);
+  const names = columns.map(({ propertyName, databaseName }) => [propertyName, databaseName] as const);
+  return { modelName: tableName, fields: Object.fromEntries(names) };
+}
 
 const LIMITS = {
   atOnce: 3,

@@ -24,18 +24,11 @@ import { Configuration } from '../../platform/config/index.js';
 import { asName } from '../../platform/http/index.js';
 import { type Log, redactUrl } from '../../platform/log.js';
 import { fit } from './account-fields.js';
-import {
-  AuthAccount,
-  AuthSession,
-  AuthVerification,
-  SigningKey,
-  tableOf,
-  UserEntity,
-} from './auth.entities.js';
+import { AuthAccount, AuthSession, AuthVerification, SigningKey, UserEntity } from './auth.entities.js';
 import { JWT_MINUTES, ONE_TIME_TOKEN_MINUTES, PASSWORD_LENGTH } from './current-password.js';
 import { EmailVerification } from './email-verification.js';
 import { FactorActions, factorPlugin, SecondFactor } from './factors/index.js';
-import type { IdentityPool } from './identity-pool.js';
+import { type IdentityPool, tableOf } from './identity-pool.js';
 import { CLIENT_ADDRESS_HEADER, identityRequests } from './identity-request.js';
 import { Passkey, passkeyPlugin, Passkeys } from './passkeys/index.js';
 import { PasswordRecovery } from './password-recovery.js';

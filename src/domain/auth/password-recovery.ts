@@ -6,9 +6,9 @@ import { Database, type Tx } from '../../platform/database/index.js';
 import { NotFound, Unauthorized } from '../../platform/http/index.js';
 import { Mail, type Prepared, type QueuedMail } from '../../platform/mail/index.js';
 import { AccessEndings, type Ended, type Ending } from './access-endings.js';
-import { lockOwnUser, lockUser } from './account-fields.js';
+import { addPassword, lockOwnUser, lockUser } from './account-fields.js';
 import { type Acting, type AuditDetails, AuditLog, BY_OPERATOR } from './audit/index.js';
-import { addPassword, AuthAccount, AuthSession, credentialOf, UserEntity } from './auth.entities.js';
+import { AuthAccount, AuthSession, credentialOf, UserEntity } from './auth.entities.js';
 import {
   CurrentPassword,
   type CurrentPasswordFault,

@@ -8,8 +8,8 @@ import { claimsOf, type Identity } from './identity.js';
 import { IDENTITY } from './identity.provider.js';
 import { OPERATOR, PasswordHasher } from './password-hasher.js';
 import { JWT_MINUTES } from './current-password.js';
-import { EMAIL_RULE, isEmailAddress } from './account-fields.js';
-import { addPassword, AuthAccount, createUser, credentialOf, UserEntity } from './auth.entities.js';
+import { addPassword, EMAIL_RULE, isEmailAddress } from './account-fields.js';
+import { AuthAccount, createUser, credentialOf, UserEntity } from './auth.entities.js';
 
 /** The users behind the identity handler. */
 @Injectable()

@@ -4,7 +4,7 @@ import { expireCookie, setSessionCookie } from 'better-auth/cookies';
 import { parseUserOutput } from 'better-auth/db';
 import { twoFactor } from 'better-auth/plugins/two-factor';
 import { randomBytes } from 'node:crypto';
-import type { TableNames } from '../auth.entities.js';
+import type { TableNames } from '../identity-pool.js';
 import { clientOf, identityRequests } from '../identity-request.js';
 import { type FactorActions, factorFault, type SignedInUser } from './factor-actions.js';
 import { PENDING_SIGN_IN, PROVIDER_SIGN_IN, WAITS_MS } from './pending-sign-ins.js';

@@ -5,7 +5,7 @@ import { asName, BadRequest, NAME_RULE, Unauthorized } from '../../../platform/h
 import { parseSessionOutput, parseUserOutput } from 'better-auth/db';
 import { isUUID } from 'class-validator';
 import type { FactorActions } from '../factors/index.js';
-import type { TableNames } from '../auth.entities.js';
+import type { TableNames } from '../identity-pool.js';
 import { clientOf, identityRequests } from '../identity-request.js';
 import { MAX_PASSKEYS, type Passkeys } from './passkeys.js';
 
