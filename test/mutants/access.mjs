@@ -465,7 +465,10 @@ export const ACCESS_MUTANTS = [
     unit: 'redactUrl',
     find: 'CREDENTIAL.test(name)',
     replace: 'CREDENTIAL.test(name.slice(99))',
-    tests: [['test/quick/api/errors.spec.ts'], ['test/quick/api/realtime.both.spec.ts', 'leaves no token in the log']],
+    tests: [
+      ['test/quick/api/errors.spec.ts'],
+      ['test/quick/api/realtime.both.spec.ts', 'leaves no token in the log'],
+    ],
   },
   {
     name: 'workspaces counted without the lock',

@@ -373,7 +373,9 @@ export const DATA_MUTANTS = [
     unit: 'refuseTransactionPooler',
     find: "await other.query('BEGIN');",
     replace: 'break;',
-    tests: [['test/quick/invariants/unusable-databases.spec.ts', 'server_round_robin|server_reset_query_always']],
+    tests: [
+      ['test/quick/invariants/unusable-databases.spec.ts', 'server_round_robin|server_reset_query_always'],
+    ],
   },
   {
     name: 'copied data directory taken for the original',

@@ -40,7 +40,7 @@ export type Operation = (typeof OPERATIONS)[number];
 
 /**
  * The fate of a request. `lost`: it is done, and the client repeats it later because no answer came.
-  * `killed`: the device ends, before or after it was done.
+ * `killed`: the device ends, before or after it was done.
  */
 export const FATES = ['answered', 'answered', 'answered', 'lost', 'killed before', 'killed after'] as const;
 export type Fate = (typeof FATES)[number];
