@@ -341,7 +341,7 @@ export const DATA_MUTANTS = [
     unit: 'OrphanedCopies.giveUp',
     find: "written === 'nothing'",
     replace: "written === 'nothing' && !copy",
-    tests: [['test/quick/invariants/blob-move.both.spec.ts', 'was restored from before a move']],
+    tests: [['test/deep/invariants/blob-move.spec.ts', 'was restored from before a move']],
   },
   {
     name: 'last copy of a blob swept',

@@ -9,7 +9,6 @@ import { FaultProxy } from '../../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { describeWithTestServers, startS3 } from '../../kit/s3.js';
 import { TestBucket } from '../../kit/stored-blobs.js';
-import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -98,7 +97,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       () => false,
     );
 
-  itDeep('moves large files to S3 and back, keeps them readable, and removes old bytes later', async () => {
+  it('moves large files to S3 and back, keeps them readable, and removes old bytes later', async () => {
     const held = await workspace();
     expect(await locations(held)).toEqual({ disk: 3, inline: 4 });
     await expectAllReadable(held);
@@ -124,7 +123,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await move('disk')).toEqual({ moved: 0, skipped: 0, failed: 0 });
   });
 
-  itDeep('takes small files into the rows, and large ones out of them', async () => {
+  it('takes small files into the rows, and large ones out of them', async () => {
     const held = await workspace();
     const configuration = service.app.get(Configuration);
     const { inlineBlobBytes } = configuration;
@@ -147,7 +146,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(0);
   });
 
-  itDeep('moves each blob once when two run at once', async () => {
+  it('moves each blob once when two run at once', async () => {
     const held = await workspace(Array.from({ length: 30 }, () => 70_000));
     const [one, two] = await Promise.all([move('s3'), move('s3')]);
     expect(one.moved + two.moved).toBe(30);
@@ -192,7 +191,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(201);
   });
 
-  itDeep('does not use a copy that the sweeper has removed meanwhile', async () => {
+  it('does not use a copy that the sweeper has removed meanwhile', async () => {
     const held = await workspace([70_000]);
     const s3 = await store('s3');
     const put = s3.put.bind(s3);
@@ -219,7 +218,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await bucket.keys()).toEqual([]);
   });
 
-  itDeep('leaves a blob that is deleted while it is copied where it was', async () => {
+  it('leaves a blob that is deleted while it is copied where it was', async () => {
     const held = await workspace([70_000]);
     const [key] = await keysOf(held);
     const s3 = await store('s3');
@@ -275,7 +274,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    itDeep('it does not overwrite intact bytes with damaged ones of the disk', async () => {
+    it('it does not overwrite intact bytes with damaged ones of the disk', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const bytes = await bucket.bytes(key!);
@@ -299,7 +298,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     });
   });
 
-  describeDeep('a sweeper that pauses for longer than its claim lasts', () => {
+  describe('a sweeper that pauses for longer than its claim lasts', () => {
     let two: TestService;
     let held: Held;
     beforeEach(async () => {

@@ -13,7 +13,6 @@ import { compare } from '../../../examples/demo/mirror.js';
 import { AlteringProxy, type Answered } from '../../kit/altering-proxy.js';
 import { around, FolderDevice } from '../../kit/folder-device.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
-import { describeDeep, itDeep } from '../../kit/rounds.js';
 
 const NOTES = 20;
 const UP = /^POST .*\/files\/batch-upload$/;
@@ -111,7 +110,7 @@ function itemsIn(sequence: Buffer): Item[] {
 
 const sequenceOf = (items: readonly unknown[]): Buffer => Buffer.concat(items.map((item) => encode(item)));
 
-describeDeep('a first sync of 2,000 notes', () => {
+describe('a first sync of 2,000 notes', () => {
   it('takes at most eight batches up and eight down, and no request for a single note', async () => {
     await uploadedNotes(2_000);
     expect(proxy.count(ALONE_UP)).toBe(0);
@@ -219,7 +218,7 @@ describe('batches that are refused', () => {
     await expectAlike();
   });
 
-  itDeep('with 500 are followed by single requests', async () => {
+  it('with 500 are followed by single requests', async () => {
     proxy.set((asked, forward) =>
       /batch/.test(asked.path) ? Promise.resolve(answer(500, '{"error":"a fault"}')) : forward(),
     );
@@ -244,7 +243,7 @@ describe('a lost answer to a batch of uploads', () => {
   });
 });
 
-describeDeep('a device that is killed before or after any step', () => {
+describe('a device that is killed before or after any step', () => {
   const FEW = 6;
 
   /** Syncs with a device that dies at the first step, then at the second, and so on, as long as it dies. */
