@@ -27,6 +27,6 @@ const env = {
   ...(values.path === undefined ? {} : { SIMULATOR_PATH: values.path }),
 };
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const args = [jest, 'test/quick/client/simulator.spec.ts', '--maxWorkers=1', '--testTimeout=36000000'];
+const args = [jest, 'test/quick/client/simulator.both.spec.ts', '--maxWorkers=1', '--testTimeout=36000000'];
 const test = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
 test.once('exit', (code) => (process.exitCode = code === 0 ? 0 : 1));

@@ -1,6 +1,6 @@
 // Faults in who may do what, how often, and for how long.
 
-const TOKENS = 'test/quick/api/access-tokens.spec.ts';
+const TOKENS = 'test/quick/api/access-tokens.both.spec.ts';
 const WORKSPACES = 'test/quick/api/workspaces.spec.ts';
 const ACCESS = 'test/quick/api/workspace-access.spec.ts';
 const IDENTITY = 'test/deep/api/identity.spec.ts';
@@ -131,7 +131,7 @@ export const ACCESS_MUTANTS = [
     unit: 'WorkspaceAccess.check',
     find: 'demands.user && !found?.isUser',
     replace: 'demands.user && !found',
-    tests: [['test/quick/api/account.spec.ts', 'ends every token and the password']],
+    tests: [['test/quick/api/account.both.spec.ts', 'ends every token and the password']],
   },
   {
     name: 'suspended account admitted with its JWT',

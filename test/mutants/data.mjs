@@ -5,7 +5,7 @@ const SYNC = 'test/quick/api/sync.spec.ts';
 const VERSIONS = 'test/quick/api/versions.both.spec.ts';
 const BATCHES = 'test/quick/api/batches.spec.ts';
 const INTERLEAVINGS = 'test/quick/invariants/interleavings.spec.ts';
-const GROUPS = 'test/quick/invariants/group-commit.spec.ts';
+const GROUPS = 'test/quick/invariants/group-commit.both.spec.ts';
 const TRANSACTIONS = 'test/quick/invariants/transactions.spec.ts';
 const RETENTION = 'test/quick/invariants/retention.spec.ts';
 const RULE = 'test/quick/contract/retention-rule.both.spec.ts';
@@ -221,7 +221,7 @@ export const DATA_MUTANTS = [
     unit: 'KillSwitchGuard.canActivate',
     find: "if (!mayGoOn) this.killSwitch.refuseWhen('read-only');",
     replace: '',
-    tests: [['test/quick/api/kill-switch.spec.ts', 'read-only']],
+    tests: [['test/quick/api/kill-switch.both.spec.ts', 'read-only']],
   },
   {
     name: 'version of exactly 24 hours thinned',
@@ -431,7 +431,9 @@ export const DATA_MUTANTS = [
     unit: 'openUnderLock',
     find: 'await holder.query(`LOCK TABLE ${SHARED_COMMITS} IN SHARE MODE`);',
     replace: '',
-    tests: [['test/quick/invariants/backup-snapshots.spec.ts', 'begins when no commit on several nodes']],
+    tests: [
+      ['test/quick/invariants/backup-snapshots.both.spec.ts', 'begins when no commit on several nodes'],
+    ],
   },
   {
     name: 'faulty backup named as verified',

@@ -59,7 +59,7 @@ export const MONEY_MUTANTS = [
     unit: 'payment-provider#ask',
     find: '(answer.ok || (answer.status >= 400 && Boolean(body.error)))',
     replace: 'answer.status > 0',
-    tests: [['test/quick/api/account.spec.ts', 'does not keep the account alive']],
+    tests: [['test/quick/api/account.both.spec.ts', 'does not keep the account alive']],
   },
   {
     name: 'trial a moment too long',
@@ -91,7 +91,7 @@ export const MONEY_MUTANTS = [
     unit: 'sql:put_documents_of_many',
     find: 'ELSIF p_held[w] + added_bytes[w] + u.size',
     replace: 'ELSIF p_held[w] + u.size',
-    tests: [['test/quick/invariants/group-commit.spec.ts', 'as one by one']],
+    tests: [['test/quick/invariants/group-commit.both.spec.ts', 'as one by one']],
   },
   {
     name: 'quota of assets read before it is locked',

@@ -181,7 +181,7 @@ export const ROUTES: readonly Route[] = [
     method: 'DELETE',
     path: '/api/v1/auth/me',
     access: 'interactive',
-    // Another address than the caller's: success would delete the caller. See test/quick/api/account.spec.ts.
+    // Another address than the caller's: success would delete the caller. See test/quick/api/account.both.spec.ts.
     example: () => ({ body: { confirm: 'somebody-else@example.org' } }),
     status: 400,
     broken: NOT_JSON,

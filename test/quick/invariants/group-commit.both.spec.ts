@@ -16,6 +16,7 @@ import {
 import { expectDenseLogs, expectReplayLaw, scrub } from '../../kit/oracles.js';
 import { waitPatiently } from '../../kit/patient-locks.js';
 import { REFERENCE_UPLOAD } from '../../kit/reference-upload.js';
+import { describeDeep } from '../../kit/rounds.js';
 
 const COUNT = 120;
 
@@ -182,7 +183,7 @@ describe('uploads to one workspace at once', () => {
   });
 });
 
-describe('uploads that share a commit', () => {
+describeDeep('uploads that share a commit', () => {
   /** One upload; there are few paths and contents, so that uploads collide. */
   const upload = fc.record({
     path: fc.integer({ min: 0, max: 7 }),
@@ -309,7 +310,7 @@ describe('uploads that share a commit', () => {
   }
 });
 
-describe('a connection that is lost during a shared commit', () => {
+describeDeep('a connection that is lost during a shared commit', () => {
   it('leaves each upload complete or absent, and a retry stores it once', async () => {
     const database = await createDatabase();
     const link = await DatabaseLink.to(database);

@@ -17,6 +17,7 @@ import {
   TestUser,
   type TestWorkspace,
 } from '../../kit/index.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const ME = '/api/v1/auth/me';
 const PASSWORD = 'correct horse battery staple';
@@ -218,7 +219,7 @@ describe(`DELETE ${ME}`, () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(15).fill(401)]);
   });
 
-  it('leaves nothing of the user behind when other requests of the user are in flight', async () => {
+  itDeep('leaves nothing of the user behind when other requests of the user are in flight', async () => {
     for (let round = 0; round < 5; round++) {
       const leaver = await settleIn(`works-on-${round}`);
       const { user, workspaces, session } = leaver;

@@ -13,6 +13,7 @@ import {
   type TestUser,
   type TestWorkspace,
 } from '../../kit/index.js';
+import { describeDeep } from '../../kit/rounds.js';
 
 const SMALL = { files: 10, changes: 20 };
 const LARGE = { files: 20_000, changes: 40_000 };
@@ -61,7 +62,7 @@ describe.each(['never analyzed', 'analyzed'])('a workspace that outgrows its tab
   }
 });
 
-describe('a large workspace among many small ones', () => {
+describeDeep('a large workspace among many small ones', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService({ env: { LOG_LEVEL: 'silent' } });

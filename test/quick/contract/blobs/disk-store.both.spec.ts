@@ -35,6 +35,7 @@ import { assetToken, envelope, TestAssets } from '../../../kit/assets.js';
 import { footprint, NOTHING } from '../../../kit/footprint.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../../../kit/index.js';
 import { headOf, openSocket, received } from '../../../kit/raw-http.js';
+import { itDeep } from '../../../kit/rounds.js';
 
 const MINUTE = 60_000;
 
@@ -356,7 +357,7 @@ describe('the service', () => {
       expect(service.logged()).toContain(blob!.key);
     });
 
-    it('ends the connection when the blob is shortened during a download', async () => {
+    itDeep('ends the connection when the blob is shortened during a download', async () => {
       const notes = await workspace();
       const size = 64 * 1024 * 1024; // more than the buffers of the sockets hold
       await notes.put('YQ', Buffer.alloc(size)).expect(201);

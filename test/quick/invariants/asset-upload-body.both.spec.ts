@@ -3,6 +3,7 @@ import { DECODING, UploadBody, UploadScanner } from '../../../src/domain/assets/
 import { BadRequest, parseJsonObject, ServiceUnavailable } from '../../../src/platform/http/index.js';
 import { FairSemaphore } from '../../../src/platform/limits/index.js';
 import { Random } from '../../kit/random.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const SEED = 20261120;
 const STRICT_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -98,7 +99,7 @@ describe('the body of an upload, parsed in pieces', () => {
     expect(accepted).toBeGreaterThan(2000);
   });
 
-  it('is refused like the whole body, whatever is damaged', () => {
+  itDeep('is refused like the whole body, whatever is damaged', () => {
     const random = new Random(SEED + 1);
     let refused = 0;
     for (let round = 0; round < 10_000; round++) {

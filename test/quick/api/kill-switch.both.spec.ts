@@ -20,6 +20,7 @@ import {
 } from '../../kit/index.js';
 import { answerOf, headOf, openSocket, received } from '../../kit/raw-http.js';
 import { ADMIN, runProcess } from '../../kit/process.js';
+import { itDeep } from '../../kit/rounds.js';
 
 /** Routes that stay open while the service is read-only, besides every GET. */
 const OPEN = [
@@ -278,7 +279,7 @@ describe('the mode', () => {
     await restarted.close();
   });
 
-  it('is set by the admin command, beside a running service', async () => {
+  itDeep('is set by the admin command, beside a running service', async () => {
     const env = { DATA_DIR: service.dataDir, DATABASE_URL: service.database.url };
     const command = ['kill-switch', 'read-only', '--json'];
     expect(await runProcess(env, ADMIN, command)).toEqual({

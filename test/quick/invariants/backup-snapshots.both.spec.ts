@@ -2,6 +2,7 @@ import pg from 'pg';
 import { openSnapshots, SNAPSHOT } from '../../../src/operations/backup/restores.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { eventually, startService, type TestService } from '../../kit/index.js';
+import { itDeep } from '../../kit/rounds.js';
 
 let service: TestService;
 let backup: pg.Client;
@@ -38,7 +39,7 @@ it('a backup of nodes begins when no commit on several nodes is under way, and d
   expect(rows).toEqual([{ id: 1 }]);
 });
 
-it('a backup of nodes does not begin while a commit on several nodes hangs', async () => {
+itDeep('a backup of nodes does not begin while a commit on several nodes hangs', async () => {
   await writer.query('BEGIN; DELETE FROM shared_commits');
   await backup.query(SNAPSHOT);
   await expect(opened()).rejects.toThrow('cannot begin');

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { InFlightRequests } from '../../../src/platform/http/index.js';
 import { eventually, sha256, startService, type TestService, TestWorkspace } from '../../kit/index.js';
 import { answerOf, headOf, openSocket, type RawAnswer, received } from '../../kit/raw-http.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const KIB = 1024;
 /** Spans two of the checks, every ten seconds, that a client is still sending. */
@@ -52,21 +53,24 @@ describe('a refusal that comes before the body', () => {
     },
   );
 
-  it('reaches a client that sends 4 KiB a second, but not one that sends 100 bytes a second', async () => {
-    const inFlight = service.app.get(InFlightRequests);
-    const slowly = (bytes: number, connection: string): Promise<RawAnswer> => {
-      const pieces = Array.from({ length: SECONDS }, () => Buffer.alloc(bytes));
-      return sendThenRead(openSocket(service.url), [upload(bytes * SECONDS, connection), ...pieces], 1_000);
-    };
-    const [kept, closing, hardly] = await Promise.all([
-      slowly(4 * KIB, 'keep-alive'),
-      slowly(4 * KIB, 'close'),
-      slowly(100, 'keep-alive'),
-    ]);
-    expect([kept.status, closing.status, hardly.status]).toEqual([402, 402, 0]);
-    expect(JSON.parse(kept.body)).toEqual({ error: 'an active subscription is required' });
-    await eventually(async () => expect(await inFlight.connections()).toBe(0));
-  });
+  itDeep(
+    'reaches a client that sends 4 KiB a second, but not one that sends 100 bytes a second',
+    async () => {
+      const inFlight = service.app.get(InFlightRequests);
+      const slowly = (bytes: number, connection: string): Promise<RawAnswer> => {
+        const pieces = Array.from({ length: SECONDS }, () => Buffer.alloc(bytes));
+        return sendThenRead(openSocket(service.url), [upload(bytes * SECONDS, connection), ...pieces], 1_000);
+      };
+      const [kept, closing, hardly] = await Promise.all([
+        slowly(4 * KIB, 'keep-alive'),
+        slowly(4 * KIB, 'close'),
+        slowly(100, 'keep-alive'),
+      ]);
+      expect([kept.status, closing.status, hardly.status]).toEqual([402, 402, 0]);
+      expect(JSON.parse(kept.body)).toEqual({ error: 'an active subscription is required' });
+      await eventually(async () => expect(await inFlight.connections()).toBe(0));
+    },
+  );
 
   it('leaves the connection usable for the next request once the body has arrived', async () => {
     const socket = openSocket(service.url);

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { startService, type TestService } from '../../kit/index.js';
 import { type FakeProvider, startProvider } from '../../kit/payment-provider.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const CHECKOUT = '/api/v1/subscription/checkout-url';
 const KEY = 'sk_test_key_of_the_provider';
@@ -22,7 +23,7 @@ afterAll(async () => {
 });
 
 describe('a provider that does not answer', () => {
-  it('leads to 503, whether it is silent or trickles bytes', async () => {
+  itDeep('leads to 503, whether it is silent or trickles bytes', async () => {
     const [alice, bob] = [await service.newcomer('silent'), await service.newcomer('dripping')];
     provider.answer = ({ form }, response) => {
       if (form.email === alice.email) return;

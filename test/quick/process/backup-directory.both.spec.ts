@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { BackupDirectory } from '../../../src/operations/backup/index.js';
 import { ROOT } from '../../kit/deployment.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const run = promisify(execFile);
 
@@ -59,7 +60,7 @@ it('a backup renamed by the operator is kept, even when the name resembles a sch
   expect(await names()).toEqual([`scheduled-${newest}`, ...kept]);
 });
 
-it('a backup of many files is removed in little memory', async () => {
+itDeep('a backup of many files is removed in little memory', async () => {
   const ALLOWED_MIB = 6;
   const backup = join(home, 'partial-of-many');
   const program = pathToFileURL(join(ROOT, 'dist/src/operations/backup/index.js')).href;

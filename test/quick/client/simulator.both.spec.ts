@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import { rounds } from '../../kit/rounds.js';
 import { played, sequence } from '../../kit/simulator/sequences.js';
 
-const runs = Number(process.env.SIMULATOR_RUNS ?? 300);
+const runs = Number(process.env.SIMULATOR_RUNS ?? rounds(60, 300));
 const seed = Number(process.env.SIMULATOR_SEED ?? 42);
 const path = process.env.SIMULATOR_PATH;
 
