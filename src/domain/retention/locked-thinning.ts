@@ -19,8 +19,7 @@ const GRACE_MS = 24 * 60 * 60_000;
 
 /** The thinning of one run, in transactions that each hold a workspace's lock only briefly. */
 export class LockedThinning {
-  /** The number of versions that the next transaction should take. */
-  batchSize = FIRST_BATCH;
+  private batch = FIRST_BATCH;
 
   private longest = 0;
 
@@ -30,6 +29,11 @@ export class LockedThinning {
     /** The reference time for ages. */
     readonly asOf: Date,
   ) {}
+
+  /** The number of versions that the next transaction should take. */
+  get batchSize(): number {
+    return this.batch;
+  }
 
   /** The longest time for which a workspace was locked, including the commit. */
   get longestLockMs(): number {
@@ -73,7 +77,7 @@ export class LockedThinning {
   private note(taken: number, heldMs: number): void {
     this.longest = Math.max(this.longest, heldMs);
     const fits = heldMs > 0 ? (taken * LOCK_FOR_MS) / heldMs : LARGEST_BATCH;
-    const next = Math.floor(Math.min(fits, Math.max(this.batchSize, taken * GROWTH), LARGEST_BATCH));
-    this.batchSize = Math.max(SMALLEST_BATCH, next);
+    const next = Math.floor(Math.min(fits, Math.max(this.batch, taken * GROWTH), LARGEST_BATCH));
+    this.batch = Math.max(SMALLEST_BATCH, next);
   }
 }
