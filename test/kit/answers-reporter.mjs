@@ -1,6 +1,6 @@
 // After a whole run, reports operations that never answered with a status from their document, and fails the run for it if
 // REQUIRE_ALL_ANSWERS is set. Skips partial runs, failed ones, and those that left out tests because a server or a browser
-// is missing: they prove nothing. A folder in SEEN_ANSWERS has what the quick suite has seen before (.ci/run).
+// is missing: they prove nothing. A folder in SEEN_ANSWERS belongs to the caller, who runs several suites (.ci/run).
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,9 @@ export default class AnswersReporter {
   }
 
   onRunStart() {
-    this.directory = process.env.SEEN_ANSWERS ?? mkdtempSync(join(tmpdir(), 'seen-answers-'));
+    const given = process.env.SEEN_ANSWERS;
+    this.isOwn = given === undefined;
+    this.directory = given ?? mkdtempSync(join(tmpdir(), 'seen-answers-'));
     process.env.SEEN_ANSWERS = this.directory; // each test file writes the answers that it has seen there
   }
 
@@ -25,7 +27,7 @@ export default class AnswersReporter {
         readFileSync(join(this.directory, file), 'utf8').split('\n'),
       ),
     );
-    rmSync(this.directory, { recursive: true, force: true });
+    if (this.isOwn) rmSync(this.directory, { recursive: true, force: true });
     if (!this.isWhole(results)) {
       if (process.env.REQUIRE_ALL_ANSWERS)
         console.log('\nDocumented answers were not counted: not all tests ran and passed.');

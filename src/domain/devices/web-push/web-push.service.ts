@@ -52,6 +52,8 @@ const MAX_ANNOUNCED = 10_000;
 export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly announced = new Map<string, Announcement>();
   private readonly rounds = new CoalescingRunner(() => requestScope.exit(() => this.round()));
+  /** Two callers of `sendDue` at once would otherwise keep each other waiting, each for the other's rounds. */
+  private readonly sends = new CoalescingRunner(() => this.sendAllDue());
   private gathering: NodeJS.Timeout | undefined;
 
   constructor(
@@ -88,7 +90,10 @@ export class WebPush implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   /** Sends what is due now, and resolves when all of it has been attempted; the same would happen without this call. */
   async sendDue(): Promise<void> {
-    if (!this.configuration.hasWebPush) return;
+    if (this.configuration.hasWebPush) await this.sends.run();
+  }
+
+  private async sendAllDue(): Promise<void> {
     do {
       await this.work();
       await this.dispatcher.finish();
