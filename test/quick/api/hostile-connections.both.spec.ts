@@ -5,7 +5,7 @@ import supertest from 'supertest';
 import { InFlightRequests } from '../../../src/platform/http/index.js';
 import { eventually, startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { headOf, openSocket, received } from '../../kit/raw-http.js';
-import { itDeep } from '../../kit/rounds.js';
+import { firstOf, itDeep } from '../../kit/rounds.js';
 
 const MIB = 1024 * 1024;
 /** Per connection. */
@@ -45,15 +45,17 @@ describe('pipelined requests on one connection', () => {
     return socket;
   }
 
-  it.each([
-    ['ask for health', 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n', 200],
-    ['have no Host', 'GET /health HTTP/1.1\r\n\r\n', 400],
-    ['are for no route', 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n', 404],
-    ['cannot be routed', 'GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n', 400],
-    ['are preflights', 'OPTIONS /health HTTP/1.1\r\nHost: x\r\nOrigin: https://x.example\r\n\r\n', 404],
-    ['expect what cannot be met', 'GET /health HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n', 417],
-    ['have bodies', 'POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nGET /', 404],
-  ])('are started at most sixteen at a time when they %s', async (_, request, status) => {
+  it.each(
+    firstOf(2, [
+      ['have bodies', 'POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nGET /', 404],
+      ['ask for health', 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n', 200],
+      ['have no Host', 'GET /health HTTP/1.1\r\n\r\n', 400],
+      ['are for no route', 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n', 404],
+      ['cannot be routed', 'GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+      ['are preflights', 'OPTIONS /health HTTP/1.1\r\nHost: x\r\nOrigin: https://x.example\r\n\r\n', 404],
+      ['expect what cannot be met', 'GET /health HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n', 417],
+    ] as const),
+  )('are started at most sixteen at a time when they %s', async (_, request, status) => {
     const closes = status === 417; // an answer that ends the connection
     const socket = unread(request.repeat(400));
     await eventually(() => expect(inFlight.count).toBe(MOST_UNANSWERED));
@@ -188,7 +190,7 @@ describe('connections of one address', () => {
     await eventually(async () => expect(await ask((await connectAll(1, '127.0.0.2'))[0]!)).toEqual([200]));
   });
 
-  it('are not limited behind a trusted proxy', async () => {
+  itDeep('are not limited behind a trusted proxy', async () => {
     service = await startService({ env: { RATE_LIMIT_PER_MINUTE: '1200', TRUST_PROXY: 'true' } });
     await connectAll(PER_ADDRESS, '127.0.0.2');
     expect(await ask((await connectAll(1, '127.0.0.2'))[0]!)).toEqual([200]);

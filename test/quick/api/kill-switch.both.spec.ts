@@ -258,7 +258,7 @@ describe('the mode', () => {
     await workspace.as(alice.at(other.url)).put('b', 'two').expect(503);
   });
 
-  it('reaches an instance that misses the event, which checks every other second', async () => {
+  itDeep('reaches an instance that misses the event, which checks every other second', async () => {
     const mine = service.app.get(EventBus);
     const publish = mine.publish;
     for (const mode of ['read-only', 'down', 'off'] as const) {

@@ -9,7 +9,7 @@ import type { Tally } from '../../kit/crash/writer.js';
 
 /** `npm run crash` sets these. */
 const ASKED_ROUNDS = process.env['CRASH_ROUNDS'];
-const ROUNDS = Number(ASKED_ROUNDS ?? rounds(2, 6));
+const ROUNDS = Number(ASKED_ROUNDS ?? rounds(1, 6));
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** Long enough that everything stands still; only longer stops reach time limits. */
 const STOP_SECONDS = Number(process.env['CRASH_STOP_SECONDS'] ?? 2);

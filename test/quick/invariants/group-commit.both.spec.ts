@@ -16,7 +16,7 @@ import {
 import { expectDenseLogs, expectReplayLaw, scrub } from '../../kit/oracles.js';
 import { waitPatiently } from '../../kit/patient-locks.js';
 import { REFERENCE_UPLOAD } from '../../kit/reference-upload.js';
-import { describeDeep } from '../../kit/rounds.js';
+import { describeDeep, rounds } from '../../kit/rounds.js';
 
 const COUNT = 120;
 
@@ -225,7 +225,7 @@ describeDeep('uploads that share a commit', () => {
       expect(await written(grouped.id)).toEqual(await written(single.id));
     };
     await fc.assert(fc.asyncProperty(groups, quotas, fc.boolean(), isAsOneByOne), {
-      numRuns: 60,
+      numRuns: rounds(15, 60),
       seed: 20261120,
     });
   });

@@ -9,7 +9,7 @@ import { expectReplayLaw } from '../../kit/oracles.js';
 import { Random } from '../../kit/random.js';
 import { rounds } from '../../kit/rounds.js';
 
-const RUNS = rounds(2, 10);
+const RUNS = rounds(1, 10);
 const STEPS = 50;
 const FIRST_SEED = Number(process.env['SEED'] ?? 1);
 const NAMES = ['laptop', 'phone', 'tablet'] as const;

@@ -1,5 +1,6 @@
 import supertest from 'supertest';
 import { BASE_URL, holdRow, startService, type TestService } from '../../kit/index.js';
+import { rounds } from '../../kit/rounds.js';
 import { elementOf, textOf, Visitor } from '../../kit/visitor.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -42,7 +43,7 @@ async function verify(token: string, at = service): Promise<number> {
 describe('a one-time token of the handoff', () => {
   it('works once: one of fifty concurrent uses on two instances wins', async () => {
     const browser = await signedIn('contested');
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < rounds(1, 4); round++) {
       const token = await handOver(browser);
       const tries = Array.from({ length: 50 }, (_, at) => verify(token, at % 2 === 0 ? service : beside));
       const statuses = await Promise.all(tries);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { BatchUploaded } from '../../../src/domain/files/batches/batch-upload.js';
 import { cborSequence, downloadBatch, downloaded, itemsIn, upload, uploadBatch } from '../../kit/batches.js';
 import { sha256, startService, type TestService, type TestWorkspace } from '../../kit/index.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const MIB = 1024 * 1024;
 
@@ -140,7 +141,7 @@ describe('POST /files/batch-upload', () => {
     expect(await notes.status()).toEqual({ cursor: 0, fileCount: 0 });
   });
 
-  it('answers 413 beyond 1 MiB an item, 1,000 items or 32 MiB, and stores no surplus', async () => {
+  itDeep('answers 413 beyond 1 MiB an item, 1,000 items or 32 MiB, and stores no surplus', async () => {
     const notes = await workspace();
     const tooLarge = [upload('a', randomBytes(MIB + 1))];
     const tooMany = many(1001).map((i) => upload(pathOf(i), `${i}`));
@@ -209,7 +210,7 @@ describe('POST /files/batch-download', () => {
     ]);
   });
 
-  it('omits contents beyond 32 MiB', async () => {
+  itDeep('omits contents beyond 32 MiB', async () => {
     const notes = await workspace();
     const items = many(34).map((i) => upload(pathOf(i), Buffer.alloc(MIB, i)));
     await uploadBatch(notes, items.slice(0, 30)).expect(200);

@@ -13,6 +13,7 @@ import { TestVault } from '../../kit/automation.js';
 import { eventually, startService, type TestService } from '../../kit/index.js';
 import { holdTimers } from '../../kit/held-timers.js';
 import { answerOf, headOf, openSocket, received } from '../../kit/raw-http.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const MIB = 1024 * 1024;
 
@@ -171,7 +172,7 @@ describe('large notes', () => {
 
   const waiting = (): WaitingClients => service.app.get(InFlightRequests).waiting;
 
-  it('hold no slot while their clients are silent, and are written when the rest arrives', async () => {
+  itDeep('hold no slot while their clients are silent, and are written when the rest arrives', async () => {
     const begun = ['a.md', 'b.md', 'c.md', 'd.md'].flatMap((path) => [begin(path), begin(path, other)]);
     await eventually(() => expect(waiting().heldBytes).toBeGreaterThan(8 * 2 * MIB));
     await eventually(() => expect([waiting().unsentBodies, free()]).toEqual([8, 3]));

@@ -9,6 +9,7 @@ import {
   type TestUser,
   type TestWorkspace,
 } from '../../kit/index.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const DEVICES = '/api/v1/devices';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -112,36 +113,39 @@ describe('POST /api/v1/devices', () => {
 describe('the limit of 1,000 devices', () => {
   const ONE_MORE = { name: 'One more', platform: 'linux' };
 
-  it('holds for concurrent registrations on all instances; a removal makes room for another', async () => {
-    const [alice, bob] = [await service.user('collector'), await service.user('modest')];
-    await service.database.query(
-      `INSERT INTO devices (id, user_id, name, platform, created_at)
+  itDeep(
+    'holds for concurrent registrations on all instances; a removal makes room for another',
+    async () => {
+      const [alice, bob] = [await service.user('collector'), await service.user('modest')];
+      await service.database.query(
+        `INSERT INTO devices (id, user_id, name, platform, created_at)
        SELECT gen_random_uuid(), $1, 'Device', 'linux', now() FROM generate_series(1, 995)`,
-      [alice.id],
-    );
-    const other = await startService({ beside: service });
-    try {
-      const together = Array.from({ length: 20 }, (_, index) =>
-        alice
-          .at(index % 2 ? service.url : other.url)
-          .post(DEVICES)
-          .send(ONE_MORE),
+        [alice.id],
       );
-      const answers = await Promise.all(together);
-      expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
-      const refused = answers.filter(({ status }) => status !== 201);
-      expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409));
-      expect(refused[0]!.body).toEqual({ error: 'a user can have at most 1000 devices: delete one first' });
-    } finally {
-      await other.close();
-    }
-    const devices = await listed(alice);
-    expect(devices).toHaveLength(1000);
-    await registered(bob);
-    await alice.delete(`${DEVICES}/${devices[0]!.id}`).expect(200);
-    await registered(alice);
-    await alice.post(DEVICES).send(ONE_MORE).expect(409);
-  });
+      const other = await startService({ beside: service });
+      try {
+        const together = Array.from({ length: 20 }, (_, index) =>
+          alice
+            .at(index % 2 ? service.url : other.url)
+            .post(DEVICES)
+            .send(ONE_MORE),
+        );
+        const answers = await Promise.all(together);
+        expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+        const refused = answers.filter(({ status }) => status !== 201);
+        expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409));
+        expect(refused[0]!.body).toEqual({ error: 'a user can have at most 1000 devices: delete one first' });
+      } finally {
+        await other.close();
+      }
+      const devices = await listed(alice);
+      expect(devices).toHaveLength(1000);
+      await registered(bob);
+      await alice.delete(`${DEVICES}/${devices[0]!.id}`).expect(200);
+      await registered(alice);
+      await alice.post(DEVICES).send(ONE_MORE).expect(409);
+    },
+  );
 });
 
 describe('GET /api/v1/devices', () => {

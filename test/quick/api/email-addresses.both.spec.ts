@@ -3,6 +3,7 @@ import supertest from 'supertest';
 import { adminReport } from '../../kit/admin.js';
 import { BASE_URL, DEV_LOGIN_KEY, startService, type TestService } from '../../kit/index.js';
 import { Visitor } from '../../kit/visitor.js';
+import { firstOf, itDeep } from '../../kit/rounds.js';
 
 const PASSWORD = 'correct horse battery staple';
 
@@ -44,23 +45,29 @@ async function signUpOnPage(email: string): Promise<boolean> {
 const label = 'd'.repeat(60);
 const longest = `${'l'.repeat(254 - 4 * 61 - 4)}@${`${label}.`.repeat(4)}org`;
 
-const ADDRESSES: [address: string, isOne: boolean][] = [
-  ['ann@example.org', true],
-  ["o'neil+notes_1.x-y@mail.example.co", true],
-  [`${'a'.repeat(65)}@example.org`, true],
-  [longest, true],
-  [`l${longest}`, false],
-  ['jörg@example.org', false],
-  ['ann@exämple.org', false],
-  ['ann@localhost', false],
-  ['.ann@example.org', false],
-  ['ann.@example.org', false],
-  ['an..n@example.org', false],
-  ['"ann"@example.org', false],
-  ['ann@exa_mple.org', false],
-  ['ann@example.org\n', false],
-  ['ann@b@example.org', false],
-  ['ann', false],
+type Case = readonly [address: string, isOne: boolean];
+
+const ADDRESSES: readonly Case[] = [
+  ...firstOf<Case>(2, [
+    [longest, true],
+    ['ann@example.org', true],
+    ["o'neil+notes_1.x-y@mail.example.co", true],
+    [`${'a'.repeat(65)}@example.org`, true],
+  ]),
+  ...firstOf<Case>(4, [
+    [`l${longest}`, false],
+    ['jörg@example.org', false],
+    ['ann@example.org\n', false],
+    ['.ann@example.org', false],
+    ['ann@exämple.org', false],
+    ['ann@localhost', false],
+    ['ann.@example.org', false],
+    ['an..n@example.org', false],
+    ['"ann"@example.org', false],
+    ['ann@exa_mple.org', false],
+    ['ann@b@example.org', false],
+    ['ann', false],
+  ]),
 ];
 
 describe.each(ADDRESSES)('%j', (address, isOne) => {
@@ -87,7 +94,7 @@ describe.each(ADDRESSES)('%j', (address, isOne) => {
   });
 });
 
-it('accounts with an address that is no longer accepted can still be managed', async () => {
+itDeep('accounts with an address that is no longer accepted can still be managed', async () => {
   await service.database.query(
     `INSERT INTO users (email, name, email_verified, created_at, updated_at) VALUES ('jörg@example.org', 'Jörg', false, now(), now())`,
   );

@@ -2,6 +2,7 @@ import { decodeFirst, encode } from 'cborg';
 import fc from 'fast-check';
 import { type CborMap, cborMaps, MAX_CONTENT_BYTES } from '../../../src/domain/files/batches/cbor-maps.js';
 import { ApiError } from '../../../src/platform/http/index.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const KIB = 1024;
 
@@ -187,7 +188,7 @@ describe('a CBOR sequence of maps', () => {
     expect(sent * 16 * KIB).toBeLessThan(128 * KIB);
   });
 
-  it('takes buffers of less than twice its length, even when it comes byte by byte', async () => {
+  itDeep('takes buffers of less than twice its length, even when it comes byte by byte', async () => {
     const content = Buffer.alloc(MAX_CONTENT_BYTES, 7);
     const bytes = bytesOf([
       new Map<string, unknown>([

@@ -14,6 +14,7 @@ import {
 import { TestAssets } from '../../kit/assets.js';
 import { holdTimers } from '../../kit/held-timers.js';
 import { TcpLink } from '../../kit/tcp-link.js';
+import { itDeep } from '../../kit/rounds.js';
 
 let service: TestService;
 let link: TcpLink;
@@ -110,7 +111,7 @@ describe('a live room', () => {
     });
   });
 
-  it('notices a connection that has fallen silent', async () => {
+  itDeep('notices a connection that has fallen silent', async () => {
     const session = withToken(link.url, user.token, 2_000); // its requests are silenced too
     const heard = listen({ session, times: { silenceMs: 600 } });
     await isConnected(heard);

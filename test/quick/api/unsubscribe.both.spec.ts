@@ -7,6 +7,7 @@ import { ALL_MUTABLE, MutedNotices, UnsubscribeLinks } from '../../../src/domain
 import { BASE_URL, eventually, startService, type TestService, type TestUser } from '../../kit/index.js';
 import { TestSmtp, type ReceivedMail } from '../../kit/smtp.js';
 import { formsOf, textOf, Visitor } from '../../kit/visitor.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const PASSWORD = 'correct horse battery staple';
 const DAY_MS = 24 * 60 * 60_000;
@@ -78,28 +79,31 @@ describe('a mail that is not a security notice', () => {
     }
   });
 
-  it('is turned off by one POST of the mail provider, whatever its body, for its kind alone', async () => {
-    const bodies: ((request: supertest.Test) => supertest.Test)[] = [
-      (request) => request.type('form').send('List-Unsubscribe=One-Click'),
-      (request) => request.field('List-Unsubscribe', 'One-Click'),
-      (request) => request,
-      (request) => request.set('Content-Type', 'application/json').send('{"some": "thing"'),
-      (request) => request.set('Origin', 'https://mail.example').send('x'),
-    ];
-    for (const [at, withBody] of bodies.entries()) {
-      const user = await service.user(`provider-${at}`);
-      const [mail] = await notices(user);
-      for (const { url } of [service, other]) {
-        const answer = await withBody(supertest(url).post(linkOf(mail!)));
-        expect([answer.status, textOf(answer.text)]).toEqual([
-          200,
-          expect.stringContaining('These mails are off'),
-        ]);
-        expect(answer.headers['set-cookie']).toBeUndefined();
+  itDeep(
+    'is turned off by one POST of the mail provider, whatever its body, for its kind alone',
+    async () => {
+      const bodies: ((request: supertest.Test) => supertest.Test)[] = [
+        (request) => request.type('form').send('List-Unsubscribe=One-Click'),
+        (request) => request.field('List-Unsubscribe', 'One-Click'),
+        (request) => request,
+        (request) => request.set('Content-Type', 'application/json').send('{"some": "thing"'),
+        (request) => request.set('Origin', 'https://mail.example').send('x'),
+      ];
+      for (const [at, withBody] of bodies.entries()) {
+        const user = await service.user(`provider-${at}`);
+        const [mail] = await notices(user);
+        for (const { url } of [service, other]) {
+          const answer = await withBody(supertest(url).post(linkOf(mail!)));
+          expect([answer.status, textOf(answer.text)]).toEqual([
+            200,
+            expect.stringContaining('These mails are off'),
+          ]);
+          expect(answer.headers['set-cookie']).toBeUndefined();
+        }
+        expect(subjects(await notices(user))).toEqual([PAYMENT]);
       }
-      expect(subjects(await notices(user))).toEqual([PAYMENT]);
-    }
-  });
+    },
+  );
 
   it('is turned off by the form of the page, not by opening it; the page names no account', async () => {
     const user = await service.user('eve-of-the-page');

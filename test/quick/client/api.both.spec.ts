@@ -13,6 +13,7 @@ import { documentText } from '../../kit/api-document.js';
 import { FaultProxy } from '../../kit/fault-proxy.js';
 import { startService, type TestService } from '../../kit/index.js';
 import { turnOnFactor } from '../../kit/second-factor.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const PASSWORD = 'correct horse battery staple';
 
@@ -44,7 +45,7 @@ async function person() {
 const me = async (session: Session) => (await dataOf(session.api.GET('/api/v1/auth/me'))).email;
 
 describe('the types of the API document', () => {
-  it('are those of docs/openapi.json; `npm run openapi` writes them', async () => {
+  itDeep('are those of docs/openapi.json; `npm run openapi` writes them', async () => {
     const script = new URL('../../../scripts/client-schema.mjs', import.meta.url).href;
     const { schemaText } = (await import(script)) as { schemaText: () => Promise<string> };
     const file = new URL('../../../client/src/core/api/schema.ts', import.meta.url);
