@@ -5,11 +5,15 @@ export async function startEmbeddedDatabase(dataDir, onFatal = rethrow) {
   const { lockDataDirectory, startEmbeddedPostgres } =
     await import('../dist/src/platform/database/embedded/index.js');
   await lockDataDirectory(dataDir);
-  return startEmbeddedPostgres({
-    dataDir,
-    log: ({ level, message }) => level === 'info' || console.error(`PostgreSQL: ${message}`),
-    onFatal,
-  });
+  let messages = []; // of interest only when the start fails; tests provoke warnings afterwards
+  try {
+    return await startEmbeddedPostgres({ dataDir, log: ({ message }) => messages?.push(message), onFatal });
+  } catch (error) {
+    for (const message of messages) console.error(`PostgreSQL: ${message}`);
+    throw error;
+  } finally {
+    messages = undefined;
+  }
 }
 
 function rethrow(error) {

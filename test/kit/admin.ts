@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { adminProgram } from '../../src/operations/admin/program.js';
 import type { Report } from '../../src/operations/admin/with-service.js';
 import { enterEnvironment, type ProcessEnv } from './process.js';
@@ -10,6 +11,7 @@ import { enterEnvironment, type ProcessEnv } from './process.js';
 export async function adminReport(env: ProcessEnv, ...args: string[]): Promise<Report> {
   const reports: Report[] = [];
   const program = adminProgram(async (work) => void reports.push(await work()));
+  keepQuiet(program);
   const leave = enterEnvironment(env);
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -19,6 +21,11 @@ export async function adminReport(env: ProcessEnv, ...args: string[]): Promise<R
   const [report] = reports;
   if (!report) throw new Error('the command has told nothing');
   return report;
+}
+
+function keepQuiet(command: Command): void {
+  command.configureOutput({ writeErr: () => undefined });
+  command.commands.forEach(keepQuiet);
 }
 
 /** The report as `--json` prints it. */

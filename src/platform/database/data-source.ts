@@ -99,7 +99,7 @@ function ofDriver(error: unknown): unknown {
 const nothing = (): void => undefined;
 
 /** TypeORM's own loggers print parameters; one of them is active whenever `DEBUG` is set. */
-const SILENT: Logger = {
+export const SILENT: Logger = {
   logQuery: nothing,
   logQueryError: nothing,
   logQuerySlow: nothing,

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
+import { SILENT } from '../../../src/platform/database/data-source.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
 import { createDatabase, eventually, type TestDatabase } from '../../kit/index.js';
 
@@ -44,7 +45,8 @@ class Meeting1763600000001 {
 it('a migration that is ended for a deadlock with a write is run again', async () => {
   await database.query('CREATE TABLE first (id integer); CREATE TABLE second (id integer)');
   await writer.query(`SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE second`);
-  const source = new DataSource({ type: 'postgres', url: database.url, migrations: [Meeting1763600000001] });
+  const migrations = [Meeting1763600000001];
+  const source = new DataSource({ type: 'postgres', url: database.url, migrations, logger: SILENT });
   await source.initialize();
   try {
     await migrate(source, []);

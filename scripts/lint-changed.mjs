@@ -1,0 +1,20 @@
+// Lints the files that differ from the last commit, and the imports of all: seconds instead of a minute. A type error that a
+// change causes in another file is found by `npm run lint`.
+import { execFileSync, spawnSync } from 'node:child_process';
+
+const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
+const changed = [
+  ...git('diff', '--name-only', '--diff-filter=d', 'HEAD'),
+  ...git('ls-files', '--others', '--exclude-standard'),
+];
+const code = changed.filter((file) => /\.(tsx?|[mc]?js)$/.test(file));
+
+/** Ends with status 1 when the command, of node_modules/.bin as npm has it in PATH, does not succeed. */
+function run(command, ...values) {
+  const { status } = spawnSync(command, values, { stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
+
+if (code.length > 0) run('oxlint', '--type-aware', '--type-check', ...code);
+if (changed.length > 0) run('prettier', '--check', '--ignore-unknown', ...changed);
+run('depcruise', 'src', 'client/src', 'examples', '--config', '.dependency-cruiser.mjs');
