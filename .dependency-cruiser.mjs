@@ -126,11 +126,25 @@ export default {
       to: { path: '^(src|examples|bench|test)/' },
     },
     {
-      name: 'client-core-runs-in-browsers',
+      name: 'crypto-knows-nobody',
+      comment: 'The published cryptography, for the service and for clients.',
       severity: 'error',
-      from: { path: '^client/src/core/' },
+      from: { path: '^crypto/' },
+      to: { path: '^(src|client|examples|bench|test)/' },
+    },
+    {
+      name: 'enter-crypto-through-its-index',
+      severity: 'error',
+      from: { pathNot: '^(crypto|test)/' },
+      to: { path: '^crypto/', pathNot: '^crypto/src/index\\.ts$' },
+    },
+    {
+      name: 'client-core-and-crypto-run-in-browsers',
+      severity: 'error',
+      from: { path: '^(client/src/core|crypto)/' },
       to: {
         path: '^(client/src/(folder|cli)/|(node:)?(fs|crypto|path|os|net|http|https|stream|child_process|worker_threads)(/|$))',
+        pathNot: '^crypto/src/',
       },
     },
     {

@@ -4,12 +4,14 @@ FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 COPY client/package.json client/
+COPY crypto/package.json crypto/
 # No package's script is needed for the build; the binaries of the compiler and the bundler are optional packages, so those are not left out here.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY README.md ./
 COPY scripts/compile.mjs scripts/bundle.mjs scripts/swc-options.cjs scripts/
 COPY src src
 COPY client/src client/src
+COPY crypto/src crypto/src
 COPY examples examples
 COPY bench bench
 RUN npm run build && npm prune --ignore-scripts --omit=dev --omit=optional

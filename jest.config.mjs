@@ -1,7 +1,13 @@
 export default {
   runtime: '<rootDir>/test/kit/runtime/index.cjs',
   rootDir: '.',
-  roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/examples', '<rootDir>/client/src'],
+  roots: [
+    '<rootDir>/src',
+    '<rootDir>/test',
+    '<rootDir>/examples',
+    '<rootDir>/client/src',
+    '<rootDir>/crypto/src',
+  ],
   testMatch: ['<rootDir>/test/**/*.spec.ts'],
   // The storm takes minutes of all the machine has: STORM=1 npx jest neighbours
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.STORM ? [] : ['/neighbours\\.spec'])],

@@ -11,6 +11,7 @@ const compiled = 'dist/.compiled';
 const sources = [
   'src',
   'client/src',
+  'crypto/src',
   'examples',
   'bench',
   'package-lock.json',

@@ -7,7 +7,7 @@ import { swcOptions } from './swc-options.cjs';
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
-const SOURCES = ['src', 'client/src', 'examples', 'bench'];
+const SOURCES = ['src', 'client/src', 'crypto/src', 'examples', 'bench'];
 const COPIED = /\.sql$|^src\/web\/layout\/assets\//;
 
 /** Its time is that of the oldest source that may have been read: a source that is saved meanwhile is newer. */

@@ -13,14 +13,15 @@ let isOver = false;
 let wake = () => undefined;
 
 let timer;
-watch(join(root, 'src'), { recursive: true }, () => {
-  clearTimeout(timer);
-  timer = setTimeout(() => {
-    isStale = true;
-    end('SIGTERM');
-    wake();
-  }, QUIET_MS);
-});
+for (const folder of ['src', 'crypto/src'])
+  watch(join(root, folder), { recursive: true }, () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      isStale = true;
+      end('SIGTERM');
+      wake();
+    }, QUIET_MS);
+  });
 
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => {

@@ -17,4 +17,4 @@ function run(command, ...values) {
 
 if (code.length > 0) run('oxlint', '--type-aware', '--type-check', ...code);
 if (changed.length > 0) run('prettier', '--check', '--ignore-unknown', ...changed);
-run('depcruise', 'src', 'client/src', 'examples', '--config', '.dependency-cruiser.mjs');
+run('depcruise', 'src', 'client/src', 'crypto/src', 'examples', '--config', '.dependency-cruiser.mjs');

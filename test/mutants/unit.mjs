@@ -1,5 +1,5 @@
-// Finds the code that a fault names. A unit is a class, function, constant or enum at the top of a file in src or client/src, or
-// one member or key of it:
+// Finds the code that a fault names. A unit is a class, function, constant or enum at the top of a file in src, client/src or
+// crypto/src, or one member or key of it:
 //
 //   functionName, CONSTANT, ClassName.member, constant.key
 //   folder/plan#plan     when several files declare the name: a part of the path in front of it
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const FOLDERS = ['src', 'client/src'];
+const FOLDERS = ['src', 'client/src', 'crypto/src'];
 
 const texts = new Map(
   FOLDERS.flatMap((folder) =>
@@ -27,7 +27,7 @@ export function fileOf(unit) {
   const [, fragment = '', name] = /^(?:(.*)#)?(.+)$/.exec(unit);
   const files = [...texts.keys()].filter((file) => file.includes(fragment));
   const found = files.flatMap((file) => placesOf(name, file, texts.get(file)).map(() => file));
-  if (found.length === 0) throw new Error(`no file in ${FOLDERS.join(' or ')} declares ${unit}`);
+  if (found.length === 0) throw new Error(`no file in ${FOLDERS.join(', ')} declares ${unit}`);
   if (found.length > 1) throw new Error(`${unit} is ambiguous: ${found.join(', ')}`);
   known.set(unit, found[0]);
   return found[0];

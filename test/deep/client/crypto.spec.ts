@@ -39,7 +39,7 @@ import {
   toHex,
   type VaultKeys,
   verificationHash,
-} from '../../../client/src/core/crypto/index.js';
+} from '../../../crypto/src/index.js';
 import * as service from '../../../src/domain/automation/vault-crypto.js';
 
 interface Sealed {

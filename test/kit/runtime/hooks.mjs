@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { isTypeScript, transpiled } from './transpiled.cjs';
 
-const SOURCES = ['src', 'client/src', 'test', 'examples', 'bench'].map(
+const SOURCES = ['src', 'client/src', 'crypto/src', 'test', 'examples', 'bench'].map(
   (folder) => new URL(`../../../${folder}/`, import.meta.url).href,
 );
 

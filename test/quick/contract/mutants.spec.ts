@@ -91,7 +91,9 @@ describe('the unit of a fault', () => {
   });
 
   it('is refused with an error that names the problem unless one unit has the name and text once', () => {
-    expect(() => edit('Pages.nowhere')).toThrow('no file in src or client/src declares Pages.nowhere');
+    expect(() => edit('Pages.nowhere')).toThrow(
+      'no file in src, client/src, crypto/src declares Pages.nowhere',
+    );
     expect(() => edit('addressIn')).toThrow('addressIn is ambiguous: src/');
     const first = edit('Pages.pull', 'first');
     expect(() => edited(read(first.file), first)).toThrow(/^"first" occurs \d+ times in Pages\.pull$/);

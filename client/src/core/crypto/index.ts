@@ -1,67 +1,64 @@
+// The one place where the client takes its cryptography from the workspace `crypto/`, which its build compiles with it.
 export {
   areEqual,
   type Bytes,
+  checkPasswordKdf,
+  contentCipherParts,
+  contentHash,
+  decryptAsset,
+  decryptAssetName,
+  decryptContent,
+  DecryptionError,
+  decryptLabel,
+  decryptPath,
+  deriveMasterKey,
+  deriveSubkeys,
+  deriveVaultKeys,
+  encryptAsset,
+  encryptAssetName,
+  encryptContent,
+  encryptLabel,
+  encryptPath,
+  ENVELOPE_FORM,
+  ENVELOPE_OVERHEAD,
+  type FixedRandomness,
+  formatRecoveryKey,
   fromBase64,
   fromBase64url,
   fromHex,
-  toBase64,
-  toBase64url,
-  toHex,
-} from './bytes.js';
-export {
-  contentCipherParts,
-  decryptAsset,
-  decryptContent,
-  decryptLabel,
-  encryptAsset,
-  encryptContent,
-  encryptLabel,
-} from './contents.js';
-export { ENVELOPE_FORM, ENVELOPE_OVERHEAD, type FixedRandomness } from './envelope.js';
-export {
-  DecryptionError,
+  generateRecoveryKey,
+  type HeldKey,
   InvalidPathError,
   isUnopened,
+  isUuid,
+  KDF_BOUNDS,
   type KdfRefusal,
   KdfRefused,
-  RecoveryKeyTypo,
-} from './errors.js';
-export { contentHash, type HeldKey, sha256 } from './hash.js';
-export {
   type KeySlotKind,
   makePasskeySlot,
   makePasswordSlot,
   makeRecoverySlot,
+  MAX_ASSET_TOKEN,
+  MAX_ENCRYPTED_PATH,
+  newMasterKey,
+  newPasswordKdf,
+  normalizePath,
   openPasskeySlot,
   openPasswordSlot,
   openRecoverySlot,
+  parseRecoveryKey,
   type Passkey,
   passkeyOf,
-  type SealedSlot,
-} from './key-slots.js';
-export {
-  decryptAssetName,
-  decryptPath,
-  encryptAssetName,
-  encryptPath,
-  MAX_ASSET_TOKEN,
-  MAX_ENCRYPTED_PATH,
-  normalizePath,
-} from './names.js';
-export { checkPasswordKdf, KDF_BOUNDS, newPasswordKdf, type PasswordKdf } from './password-kdf.js';
-export {
-  formatRecoveryKey,
-  generateRecoveryKey,
-  parseRecoveryKey,
+  type PasswordKdf,
   RECOVERY_KEY_BYTES,
-} from './recovery-key.js';
-export { isUuid } from './uuid.js';
-export {
-  deriveMasterKey,
-  deriveSubkeys,
-  deriveVaultKeys,
-  newMasterKey,
+  RecoveryKeyTypo,
+  type SealedSlot,
+  sha256,
+  type SlotPlace,
+  type StoredSlot,
+  toBase64,
+  toBase64url,
+  toHex,
   type VaultKeys,
   verificationHash,
-} from './vault-keys.js';
-export type { SlotPlace, StoredSlot } from './wrapped-key.js';
+} from '../../../../crypto/src/index.js';
