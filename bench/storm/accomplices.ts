@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { verificationHash } from '../../src/domain/automation/vault-crypto.js';
+import { verificationHash } from '../../crypto/src/index.js';
 import type { Target } from './network.js';
 import { json, Peer } from './peer.js';
 import { mintJwt, type Person, signUp } from './person.js';
@@ -33,7 +33,7 @@ async function settle(target: Target, person: Person, n: number): Promise<Accomp
   await post(`/api/v1/workspaces/${workspaceId}/setup-encryption`, {
     encryptionSalt: salt,
     verificationSalt: salt,
-    verificationHash: verificationHash(key, salt),
+    verificationHash: await verificationHash(key, salt),
   });
   const { keySession } = await post<{ keySession: string }>(
     `/api/v1/automation/workspaces/${workspaceId}/key-sessions`,

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { verificationHash } from '../../src/domain/automation/vault-crypto.js';
+import { verificationHash } from '../../crypto/src/index.js';
 import type { Ledger } from './ledger.js';
 import type { Target } from './network.js';
 import { type Answer, json, Peer, type Sent } from './peer.js';
@@ -52,7 +52,7 @@ export class User {
     const setup = {
       encryptionSalt: salt,
       verificationSalt: salt,
-      verificationHash: verificationHash(this.masterKey, salt),
+      verificationHash: await verificationHash(this.masterKey, salt),
     };
     json(await this.askJson('POST', `/api/v1/workspaces/${this.vaultId}/setup-encryption`, setup));
     await this.openKeySession();

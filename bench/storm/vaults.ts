@@ -1,10 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  deriveVaultKeys,
-  encryptContent,
-  encryptPath,
-  verificationHash,
-} from '../../src/domain/automation/vault-crypto.js';
+import { deriveVaultKeys, encryptContent, encryptPath, verificationHash } from '../../crypto/src/index.js';
 import type { RunSql } from '../large-log.js';
 
 /** Workspaces with encryption set up, all with the same key (base64), and the path of a large note in the first one. */
@@ -22,20 +17,21 @@ const [NOTES, NOTE_BYTES, LARGE_NOTE_BYTES] = [1_500, 2_000, 16 * 1024 * 1024];
 /** Writes the same notes into each vault; the first vault also gets a large note. */
 export async function fillVaults(run: RunSql, upload: Upload, workspaceIds: string[]): Promise<Vaults> {
   const masterKey = randomBytes(32);
-  const keys = deriveVaultKeys(masterKey);
+  const keys = await deriveVaultKeys(masterKey);
   const salt = randomBytes(32).toString('hex');
   await run(
     'UPDATE workspaces SET encryption_salt = $2, verification_salt = $2, verification_hash = $3 WHERE id = ANY ($1::uuid[])',
-    [workspaceIds, salt, verificationHash(masterKey, salt)],
+    [workspaceIds, salt, await verificationHash(masterKey, salt)],
   );
-  const note = (path: string, text: string): { path: string; bytes: Buffer } => {
+  const note = async (path: string, text: string): Promise<{ path: string; bytes: Buffer }> => {
     const encryptedPath = encryptPath(keys, path);
-    return { path: encryptedPath, bytes: encryptContent(keys, encryptedPath, Buffer.from(text)) };
+    const bytes = Buffer.from(await encryptContent(keys, encryptedPath, Buffer.from(text)));
+    return { path: encryptedPath, bytes };
   };
-  const notes = Array.from({ length: NOTES }, (_, n) => note(`note ${n}.md`, textOf(n)));
+  const notes = await Promise.all(Array.from({ length: NOTES }, (_, n) => note(`note ${n}.md`, textOf(n))));
   const largeNote = 'large.md';
   for (const id of workspaceIds) await insertNotes(run, id, notes);
-  const large = note(largeNote, 'x'.repeat(LARGE_NOTE_BYTES));
+  const large = await note(largeNote, 'x'.repeat(LARGE_NOTE_BYTES));
   await upload(workspaceIds[0] ?? '', large.path, large.bytes);
   return { workspaceIds, key: masterKey.toString('base64'), largeNote };
 }

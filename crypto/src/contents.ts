@@ -1,7 +1,12 @@
 import { type Bytes, fromBase64, textOf, toBase64, utf8 } from './bytes.js';
-import { type FixedRandomness, openEnvelope, sealEnvelope } from './envelope.js';
+import {
+  type EnvelopeKey,
+  type FixedRandomness,
+  openEnvelope,
+  ownKeyBytes,
+  sealEnvelope,
+} from './envelope.js';
 import { InvalidPathError } from './errors.js';
-import { hkdf } from './hash.js';
 import type { VaultKeys } from './vault-keys.js';
 
 const NOTHING = new Uint8Array();
@@ -12,7 +17,7 @@ const NOTHING = new Uint8Array();
  * @throws InvalidPathError when `encryptedPath` is not a result of encryptPath, such as a plaintext path
  */
 export async function encryptContent(
-  keys: VaultKeys,
+  keys: VaultKeys<EnvelopeKey>,
   encryptedPath: string,
   plaintext: Uint8Array,
   fixed?: FixedRandomness,
@@ -22,7 +27,7 @@ export async function encryptContent(
 
 /** @throws DecryptionError when it was not made for this path or was altered; InvalidPathError as encryptContent */
 export async function decryptContent(
-  keys: VaultKeys,
+  keys: VaultKeys<EnvelopeKey>,
   encryptedPath: string,
   envelope: Uint8Array,
 ): Promise<Bytes> {
@@ -30,31 +35,36 @@ export async function decryptContent(
 }
 
 /**
- * The AES key of the envelope with this salt, and its associated data, for a streaming cipher, which WebCrypto lacks.
+ * The AES key of the envelope with this salt, which the caller wipes, and its associated data, for a streaming cipher, which
+ * WebCrypto lacks.
  * @throws InvalidPathError as encryptContent
  */
 export async function contentCipherParts(
-  keys: VaultKeys,
+  keys: VaultKeys<EnvelopeKey>,
   encryptedPath: string,
   salt: Bytes,
 ): Promise<{ readonly key: Bytes; readonly associated: Bytes }> {
   const associated = boundTo(encryptedPath);
-  return { key: await hkdf(keys.content, { salt, info: '', length: 32 }), associated };
+  return { key: await ownKeyBytes(keys.content, salt), associated };
 }
 
 /** Encrypts the label of a checkpoint to its stored form, base64. */
-export async function encryptLabel(keys: VaultKeys, label: string, fixed?: FixedRandomness): Promise<string> {
+export async function encryptLabel(
+  keys: VaultKeys<EnvelopeKey>,
+  label: string,
+  fixed?: FixedRandomness,
+): Promise<string> {
   return toBase64(await sealEnvelope(keys.label, utf8(label), NOTHING, fixed));
 }
 
 /** @throws DecryptionError when it is not base64, does not open or is not UTF-8 */
-export async function decryptLabel(keys: VaultKeys, encryptedLabel: string): Promise<string> {
+export async function decryptLabel(keys: VaultKeys<EnvelopeKey>, encryptedLabel: string): Promise<string> {
   return textOf(await openEnvelope(keys.label, fromBase64(encryptedLabel), NOTHING));
 }
 
 /** Encrypts an asset, which is sent in base64. It is not bound to its name: renaming leaves the bytes as they are. */
 export async function encryptAsset(
-  keys: VaultKeys,
+  keys: VaultKeys<EnvelopeKey>,
   plaintext: Uint8Array,
   fixed?: FixedRandomness,
 ): Promise<Bytes> {
@@ -62,7 +72,7 @@ export async function encryptAsset(
 }
 
 /** @throws DecryptionError when the envelope does not open */
-export async function decryptAsset(keys: VaultKeys, envelope: Uint8Array): Promise<Bytes> {
+export async function decryptAsset(keys: VaultKeys<EnvelopeKey>, envelope: Uint8Array): Promise<Bytes> {
   return openEnvelope(keys.asset, envelope, NOTHING);
 }
 

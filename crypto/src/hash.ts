@@ -1,6 +1,6 @@
 import { type Bytes, toHex, utf8 } from './bytes.js';
 
-/** A key that WebCrypto holds. */
+/** A key that WebCrypto holds: it cannot be exported, and not be wiped before it is collected. */
 export type HeldKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const EMPTY = new Uint8Array();
@@ -19,11 +19,17 @@ export function hkdfKey(bytes: Uint8Array): Promise<HeldKey> {
   return crypto.subtle.importKey('raw', bytes as Bytes, 'HKDF', false, ['deriveBits', 'deriveKey']);
 }
 
+/** Parameters of HKDF-SHA256 (RFC 5869). */
+export interface HkdfParameters {
+  /** Default: empty */
+  readonly salt?: Bytes;
+  readonly info: string;
+  /** Of the result, in bytes */
+  readonly length: 32 | 64;
+}
+
 /** RFC 5869 with SHA-256. */
-export async function hkdf(
-  key: HeldKey,
-  { salt = EMPTY, info, length }: { readonly salt?: Bytes; readonly info: string; readonly length: 32 | 64 },
-): Promise<Bytes> {
+export async function hkdfOf(key: HeldKey, { salt = EMPTY, info, length }: HkdfParameters): Promise<Bytes> {
   const algorithm = { name: 'HKDF', hash: 'SHA-256', salt, info: utf8(info) };
   return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, length * 8));
 }

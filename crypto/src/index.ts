@@ -1,3 +1,8 @@
+/**
+ * The cryptography of vaults, for the service and for clients: how keys, paths, contents, labels and assets become what the service
+ * stores. Without I/O, in Node.js and browsers. The format is specified in docs/guide/encryption.md and pinned by the vectors in
+ * test/kit/vectors: changing one byte here locks users out of what they have stored.
+ */
 export {
   areEqual,
   type Bytes,
@@ -17,7 +22,14 @@ export {
   encryptContent,
   encryptLabel,
 } from './contents.js';
-export { ENVELOPE_FORM, ENVELOPE_OVERHEAD, type FixedRandomness } from './envelope.js';
+export type { Argon2id, Argon2idCost, Argon2idInput, Derivations, Hkdf } from './derivations.js';
+export {
+  ENVELOPE_FORM,
+  ENVELOPE_OVERHEAD,
+  type EnvelopeKey,
+  envelopeKey,
+  type FixedRandomness,
+} from './envelope.js';
 export {
   DecryptionError,
   InvalidPathError,
@@ -26,8 +38,9 @@ export {
   KdfRefused,
   RecoveryKeyTypo,
 } from './errors.js';
-export { contentHash, type HeldKey, sha256 } from './hash.js';
+export { contentHash, type HeldKey, type HkdfParameters, sha256 } from './hash.js';
 export {
+  checkKdf,
   type KeySlotKind,
   makePasskeySlot,
   makePasswordSlot,
@@ -60,8 +73,9 @@ export {
   deriveMasterKey,
   deriveSubkeys,
   deriveVaultKeys,
+  MASTER_KEY_KDF,
   newMasterKey,
   type VaultKeys,
   verificationHash,
 } from './vault-keys.js';
-export type { SlotPlace, StoredSlot } from './wrapped-key.js';
+export { isWrappedKey, type SlotPlace, type StoredSlot } from './wrapped-key.js';

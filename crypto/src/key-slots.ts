@@ -1,8 +1,9 @@
 import { type Bytes, fromBase64url, utf8 } from './bytes.js';
 import type { FixedRandomness } from './envelope.js';
 import { DecryptionError, KdfRefused } from './errors.js';
-import { hkdf, hkdfKey } from './hash.js';
+import { DERIVATIONS, type Derivations, type Hkdf } from './derivations.js';
 import {
+  checkPasswordKdf,
   derivePasswordKek,
   newPasswordKdf,
   objectOf,
@@ -46,19 +47,30 @@ export async function makePasswordSlot(
 ): Promise<SealedSlot> {
   if (password === '') throw new RangeError('the password must not be empty');
   checkInput(place, masterKey, 'the master key');
-  const wrappedKey = await wrap(await derivePasswordKek(password, kdf), place, masterKey, fixed);
+  const wrappedKey = await wrap(
+    await derivePasswordKek(password, kdf),
+    place,
+    masterKey,
+    DERIVATIONS.hkdf,
+    fixed,
+  );
   return { kind: 'password', kdf: { ...kdf }, wrappedKey };
 }
 
 /**
- * Opens a password slot and returns the master key.
+ * Opens a password slot and returns the master key, which the caller wipes.
  * @throws KdfRefused for parameters that must not be used, and DecryptionError for a malformed wrapped key, both before any
  * work is done; DecryptionError for a wrong password, another place or an altered slot
  */
-export async function openPasswordSlot(place: SlotPlace, slot: StoredSlot, password: string): Promise<Bytes> {
+export async function openPasswordSlot(
+  place: SlotPlace,
+  slot: StoredSlot,
+  password: string,
+  { hkdf, argon2id }: Derivations = DERIVATIONS,
+): Promise<Bytes> {
   const wrapped = wrappedBytes(place, slot);
   if (password === '') throw new DecryptionError('no key slot opens with an empty password');
-  return unwrap(await derivePasswordKek(password, slot.kdf), place, wrapped);
+  return unwrap(await derivePasswordKek(password, slot.kdf, argon2id), place, wrapped, hkdf);
 }
 
 /** Makes a slot that opens with a recovery key. @throws RangeError unless both keys have 32 bytes, in a valid place */
@@ -69,19 +81,28 @@ export async function makeRecoverySlot(
   fixed?: FixedRandomness,
 ): Promise<SealedSlot> {
   checkInput(place, masterKey, 'the master key');
-  const kek = await randomSecretKek(place, recoveryKey, 'recovery');
-  return { kind: 'recovery', kdf: { name: HKDF }, wrappedKey: await wrap(kek, place, masterKey, fixed) };
+  const { hkdf } = DERIVATIONS;
+  const kek = await randomSecretKek(place, recoveryKey, 'recovery', hkdf);
+  return {
+    kind: 'recovery',
+    kdf: { name: HKDF },
+    wrappedKey: await wrap(kek, place, masterKey, hkdf, fixed),
+  };
 }
 
-/** @throws KdfRefused for an unknown `kdf`; DecryptionError for a key of another slot or an altered slot */
+/**
+ * Opens a recovery slot and returns the master key, which the caller wipes.
+ * @throws KdfRefused for an unknown `kdf`; DecryptionError for a key of another slot or an altered slot
+ */
 export async function openRecoverySlot(
   place: SlotPlace,
   slot: StoredSlot,
   recoveryKey: Uint8Array,
+  { hkdf }: Pick<Derivations, 'hkdf'> = DERIVATIONS,
 ): Promise<Bytes> {
   const wrapped = wrappedBytes(place, slot);
   checkHkdf(slot.kdf, []);
-  return unwrap(await randomSecretKek(place, recoveryKey, 'recovery'), place, wrapped);
+  return unwrap(await randomSecretKek(place, recoveryKey, 'recovery', hkdf), place, wrapped, hkdf);
 }
 
 /**
@@ -98,11 +119,15 @@ export async function makePasskeySlot(
   checkInput(place, masterKey, 'the master key');
   const kdf = { name: HKDF, credentialId, prfSalt };
   passkeyOf(kdf);
-  const kek = await randomSecretKek(place, prfOutput, 'passkey');
-  return { kind: 'passkey', kdf, wrappedKey: await wrap(kek, place, masterKey, fixed) };
+  const { hkdf } = DERIVATIONS;
+  const kek = await randomSecretKek(place, prfOutput, 'passkey', hkdf);
+  return { kind: 'passkey', kdf, wrappedKey: await wrap(kek, place, masterKey, hkdf, fixed) };
 }
 
-/** @throws KdfRefused for a malformed `kdf`; DecryptionError for the output of another passkey or an altered slot */
+/**
+ * Opens a passkey slot and returns the master key, which the caller wipes.
+ * @throws KdfRefused for a malformed `kdf`; DecryptionError for the output of another passkey or an altered slot
+ */
 export async function openPasskeySlot(
   place: SlotPlace,
   slot: StoredSlot,
@@ -110,7 +135,18 @@ export async function openPasskeySlot(
 ): Promise<Bytes> {
   const wrapped = wrappedBytes(place, slot);
   passkeyOf(slot.kdf);
-  return unwrap(await randomSecretKek(place, prfOutput, 'passkey'), place, wrapped);
+  const { hkdf } = DERIVATIONS;
+  return unwrap(await randomSecretKek(place, prfOutput, 'passkey', hkdf), place, wrapped, hkdf);
+}
+
+/**
+ * Derives nothing. The service stores no slot for which this throws: a reader would have to refuse it.
+ * @throws KdfRefused unless readers accept `kdf` for a slot of this kind
+ */
+export function checkKdf(kind: KeySlotKind, kdf: unknown): void {
+  if (kind === 'password') checkPasswordKdf(kdf);
+  else if (kind === 'passkey') passkeyOf(kdf);
+  else checkHkdf(kdf, []);
 }
 
 /** The passkey of a slot. @throws KdfRefused when `kdf` is not a passkey's, or has additional keys */
@@ -142,7 +178,8 @@ async function randomSecretKek(
   place: SlotPlace,
   secret: Uint8Array,
   info: 'recovery' | 'passkey',
+  hkdf: Hkdf,
 ): Promise<Bytes> {
   checkInput(place, secret, info === 'recovery' ? 'the recovery key' : 'the PRF output');
-  return hkdf(await hkdfKey(secret), { salt: utf8(place.workspaceId), info, length: 32 });
+  return hkdf(secret, { salt: utf8(place.workspaceId), info, length: 32 });
 }

@@ -1,5 +1,6 @@
 import { aessiv } from '@noble/ciphers/aes.js';
 import { type Bytes, fromBase64url, textOf, toBase64url, utf8 } from './bytes.js';
+import type { EnvelopeKey } from './envelope.js';
 import { DecryptionError, InvalidPathError } from './errors.js';
 import type { VaultKeys } from './vault-keys.js';
 
@@ -17,13 +18,13 @@ export const MAX_ASSET_TOKEN = 1_024;
 export function normalizePath(path: string): string {
   const normal = path.normalize('NFC');
   if (normal === '') throw new InvalidPathError('the path is empty');
-  if (/\p{Cc}/u.test(normal)) throw new InvalidPathError('the path has a control character');
+  if (/\p{Cc}/u.test(normal)) throw new InvalidPathError('the path contains a control character');
   // UTF-8 has no unpaired surrogates: two names would become one.
   if (/\p{Cs}/u.test(normal)) throw new InvalidPathError('the path is not well-formed Unicode');
   const segments = normal.split('/');
-  if (segments.includes('')) throw new InvalidPathError('the path has an empty segment');
+  if (segments.includes('')) throw new InvalidPathError('the path contains an empty segment');
   if (segments.includes('.') || segments.includes('..'))
-    throw new InvalidPathError('the path has a . or .. segment');
+    throw new InvalidPathError('the path contains a . or .. segment');
   return normal;
 }
 
@@ -31,7 +32,7 @@ export function normalizePath(path: string): string {
  * Encrypts a path to its stored form. Deterministic: a path has exactly one encrypted form.
  * @throws InvalidPathError as normalizePath, and when the result is longer than MAX_ENCRYPTED_PATH
  */
-export function encryptPath(keys: VaultKeys, path: string): string {
+export function encryptPath(keys: VaultKeys<EnvelopeKey>, path: string): string {
   return sealed(keys.path, path, MAX_ENCRYPTED_PATH);
 }
 
@@ -40,17 +41,17 @@ export function encryptPath(keys: VaultKeys, path: string): string {
  * @throws DecryptionError when it does not open; InvalidPathError when the plaintext breaks the rules, as a faulty or
  * hostile client may have stored it
  */
-export function decryptPath(keys: VaultKeys, encryptedPath: string): string {
+export function decryptPath(keys: VaultKeys<EnvelopeKey>, encryptedPath: string): string {
   return opened(keys.path, encryptedPath);
 }
 
 /** Encrypts an asset's name to its token of at most MAX_ASSET_TOKEN characters. @throws InvalidPathError as encryptPath */
-export function encryptAssetName(keys: VaultKeys, name: string): string {
+export function encryptAssetName(keys: VaultKeys<EnvelopeKey>, name: string): string {
   return sealed(keys.assetName, name, MAX_ASSET_TOKEN);
 }
 
 /** @throws DecryptionError and InvalidPathError as decryptPath */
-export function decryptAssetName(keys: VaultKeys, token: string): string {
+export function decryptAssetName(keys: VaultKeys<EnvelopeKey>, token: string): string {
   return opened(keys.assetName, token);
 }
 

@@ -1,17 +1,12 @@
 import { type Bytes, fromHex, randomBytes, toHex, utf8 } from './bytes.js';
+import { type Argon2id, type Argon2idCost, DERIVATIONS } from './derivations.js';
 import { KdfRefused } from './errors.js';
 import { pbkdf2 } from './hash.js';
 
 /** `kdf` of a password slot. The salt is 32 bytes in lower-case hex. */
 export type PasswordKdf =
   | { readonly name: 'pbkdf2-sha256'; readonly salt: string; readonly iterations: number }
-  | {
-      readonly name: 'argon2id';
-      readonly salt: string;
-      readonly memoryKiB: number;
-      readonly passes: number;
-      readonly lanes: number;
-    };
+  | ({ readonly name: 'argon2id'; readonly salt: string } & Argon2idCost);
 
 type Bounds = Readonly<Record<string, readonly [least: number, most: number]>>;
 
@@ -22,7 +17,6 @@ export const KDF_BOUNDS = {
 } as const satisfies Record<PasswordKdf['name'], Bounds>;
 
 const SALT = /^[0-9a-f]{64}$/;
-const KEY_BYTES = 32;
 
 /** The smallest WebAssembly module. */
 const MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
@@ -58,19 +52,21 @@ export function checkPasswordKdf(kdf: unknown): PasswordKdf {
 }
 
 /**
- * Derives the key encryption key of a password slot: 32 bytes, which the caller wipes. Argon2id blocks the calling thread
- * for a quarter of a second or more. @throws KdfRefused as checkPasswordKdf, before any work is done
+ * Derives the key encryption key of a password slot: 32 bytes, which the caller wipes.
+ * @throws KdfRefused as checkPasswordKdf, before any work is done
  */
-export async function derivePasswordKek(password: string, kdf: unknown): Promise<Bytes> {
+export async function derivePasswordKek(
+  password: string,
+  kdf: unknown,
+  argon2id: Argon2id = DERIVATIONS.argon2id,
+): Promise<Bytes> {
   const checked = checkPasswordKdf(kdf);
   const bytes = utf8(password.normalize('NFKC'));
   const salt = fromHex(checked.salt);
   try {
     if (checked.name === 'pbkdf2-sha256') return await pbkdf2(bytes, salt, checked.iterations);
-    const { argon2id } = await import('hash-wasm'); // large, and only some callers need it
-    const { memoryKiB: memorySize, passes: iterations, lanes: parallelism } = checked;
-    const cost = { memorySize, iterations, parallelism, hashLength: KEY_BYTES };
-    return Uint8Array.from(await argon2id({ password: bytes, salt, ...cost, outputType: 'binary' }));
+    const { memoryKiB, passes, lanes } = checked;
+    return await argon2id({ password: bytes, salt, memoryKiB, passes, lanes });
   } finally {
     bytes.fill(0);
   }

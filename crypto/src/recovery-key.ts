@@ -19,7 +19,9 @@ export const generateRecoveryKey = (): Bytes => randomBytes(RECOVERY_KEY_BYTES);
 /** The form to write down: 8 groups of 7 characters. @throws RangeError unless the key has 32 bytes */
 export async function formatRecoveryKey(key: Uint8Array): Promise<string> {
   if (key.length !== RECOVERY_KEY_BYTES) throw new RangeError('the recovery key must be 32 bytes');
-  const number = BigInt(`0x${toHex(concat(key, await checksumOf(key)))}`);
+  const bytes = concat(key, await checksumOf(key));
+  const number = BigInt(`0x${toHex(bytes)}`);
+  bytes.fill(0);
   const digits = Array.from({ length: CHARACTERS }, (_, at) =>
     ALPHABET.charAt(Number((number >> BigInt(5 * (CHARACTERS - 1 - at))) & 31n)),
   ).join('');
@@ -47,10 +49,16 @@ export async function parseRecoveryKey(text: string): Promise<Bytes> {
   }
   const bytes = fromHex(number.toString(16).padStart((RECOVERY_KEY_BYTES + CHECKSUM_BYTES) * 2, '0'));
   const key = bytes.slice(0, RECOVERY_KEY_BYTES);
-  if (areEqual(bytes.subarray(RECOVERY_KEY_BYTES), await checksumOf(key))) return key;
+  const isRight = areEqual(bytes.subarray(RECOVERY_KEY_BYTES), await checksumOf(key));
+  bytes.fill(0);
+  if (isRight) return key;
+  key.fill(0);
   throw new RecoveryKeyTypo('a character of the recovery key is wrong, or two are swapped');
 }
 
 async function checksumOf(key: Uint8Array): Promise<Bytes> {
-  return (await sha256(concat(utf8('recovery-key'), key))).subarray(0, CHECKSUM_BYTES);
+  const bytes = concat(utf8('recovery-key'), key);
+  const checksum = (await sha256(bytes)).subarray(0, CHECKSUM_BYTES);
+  bytes.fill(0);
+  return checksum;
 }

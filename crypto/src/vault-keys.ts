@@ -1,19 +1,28 @@
 import { type Bytes, fromHex, randomBytes, utf8 } from './bytes.js';
-import { contentHash, type HeldKey, hkdf, hkdfKey, pbkdf2 } from './hash.js';
+import { DERIVATIONS, type Derivations } from './derivations.js';
+import type { EnvelopeKey } from './envelope.js';
+import { contentHash, type HeldKey, hkdfKey, pbkdf2 } from './hash.js';
 
-const MASTER_KEY_BYTES = 32;
-const ITERATIONS = 600_000;
+/** How a master key is derived from a password, in a form that can be sent to a client. */
+export const MASTER_KEY_KDF = {
+  name: 'PBKDF2-HMAC-SHA256',
+  iterations: 600_000,
+  passwordEncoding: 'UTF-8 NFKC',
+  keyBytes: 32,
+} as const;
+
+const MASTER_KEY_BYTES = MASTER_KEY_KDF.keyBytes;
 
 /** The keys of a vault. Anyone who holds them can read and write everything in it. */
-export interface VaultKeys {
+export interface VaultKeys<Key extends EnvelopeKey = HeldKey> {
   /** 64 bytes, for AES-256-SIV */
   readonly path: Bytes;
   /** Each envelope derives its own key from this one; the same goes for `label` and `asset`. */
-  readonly content: HeldKey;
-  readonly label: HeldKey;
+  readonly content: Key;
+  readonly label: Key;
   /** 64 bytes, for AES-256-SIV */
   readonly assetName: Bytes;
-  readonly asset: HeldKey;
+  readonly asset: Key;
 }
 
 /** A new master key: 32 random bytes. */
@@ -27,18 +36,21 @@ export const newMasterKey = (): Bytes => randomBytes(MASTER_KEY_BYTES);
 export async function deriveMasterKey(password: string, encryptionSalt: string): Promise<Bytes> {
   const salt = fromHex(encryptionSalt);
   if (salt.length !== 32) throw new RangeError('encryptionSalt must be 32 bytes in hex');
-  return pbkdf2(utf8(password.normalize('NFKC')), salt, ITERATIONS);
+  return pbkdf2(utf8(password.normalize('NFKC')), salt, MASTER_KEY_KDF.iterations);
 }
 
-/** The bytes of the five keys. @throws RangeError unless the master key has 32 bytes */
-export async function deriveSubkeys(masterKey: Uint8Array): Promise<Record<keyof VaultKeys, Bytes>> {
-  const key = await masterHkdfKey(masterKey);
+/** The bytes of the five keys, which the caller wipes. @throws RangeError unless the master key has 32 bytes */
+export async function deriveSubkeys(
+  masterKey: Uint8Array,
+  { hkdf }: Pick<Derivations, 'hkdf'> = DERIVATIONS,
+): Promise<Record<keyof VaultKeys, Bytes>> {
+  checkMasterKey(masterKey);
   const [path, content, label, assetName, asset] = await Promise.all([
-    hkdf(key, { info: 'path', length: 64 }),
-    hkdf(key, { info: 'content', length: 32 }),
-    hkdf(key, { info: 'label', length: 32 }),
-    hkdf(key, { info: 'asset-name', length: 64 }),
-    hkdf(key, { info: 'asset', length: 32 }),
+    hkdf(masterKey, { info: 'path', length: 64 }),
+    hkdf(masterKey, { info: 'content', length: 32 }),
+    hkdf(masterKey, { info: 'label', length: 32 }),
+    hkdf(masterKey, { info: 'asset-name', length: 64 }),
+    hkdf(masterKey, { info: 'asset', length: 32 }),
   ]);
   return { path, content, label, assetName, asset };
 }
@@ -60,13 +72,16 @@ export async function deriveVaultKeys(masterKey: Uint8Array): Promise<VaultKeys>
  * @param verificationSalt in hex
  * @throws RangeError unless the salt is hex and the master key has 32 bytes
  */
-export async function verificationHash(masterKey: Uint8Array, verificationSalt: string): Promise<string> {
+export async function verificationHash(
+  masterKey: Uint8Array,
+  verificationSalt: string,
+  { hkdf }: Pick<Derivations, 'hkdf'> = DERIVATIONS,
+): Promise<string> {
   const salt = fromHex(verificationSalt);
-  const key = await masterHkdfKey(masterKey);
-  return contentHash(await hkdf(key, { salt, info: 'verification', length: 32 }));
+  checkMasterKey(masterKey);
+  return contentHash(await hkdf(masterKey, { salt, info: 'verification', length: 32 }));
 }
 
-async function masterHkdfKey(masterKey: Uint8Array): Promise<HeldKey> {
+function checkMasterKey(masterKey: Uint8Array): void {
   if (masterKey.length !== MASTER_KEY_BYTES) throw new RangeError('the master key must be 32 bytes');
-  return hkdfKey(masterKey);
 }

@@ -1,8 +1,15 @@
 import { isUuid } from './uuid.js';
 import { type Bytes, fromBase64, toBase64, utf8 } from './bytes.js';
-import { ENVELOPE_OVERHEAD, type FixedRandomness, openEnvelope, sealEnvelope } from './envelope.js';
+import type { Hkdf } from './derivations.js';
+import {
+  ENVELOPE_OVERHEAD,
+  type EnvelopeKey,
+  envelopeKey,
+  type FixedRandomness,
+  openEnvelope,
+  sealEnvelope,
+} from './envelope.js';
 import { DecryptionError } from './errors.js';
-import { type HeldKey, hkdf, hkdfKey } from './hash.js';
 
 /** The location of a slot: two UUIDs in lower case. A wrapped key opens only in its own slot. */
 export interface SlotPlace {
@@ -18,28 +25,41 @@ export interface StoredSlot {
 
 const KEY_BYTES = 32;
 const WRAPPED_BYTES = KEY_BYTES + ENVELOPE_OVERHEAD;
+/** 93 bytes fill 124 characters, without padding. */
+const WRAPPED_KEY = /^[A-Za-z0-9+/]{124}$/;
+
+/** Whether the text is base64 of as many bytes as a wrapped key has. */
+export function isWrappedKey(text: unknown): text is string {
+  return typeof text === 'string' && WRAPPED_KEY.test(text);
+}
 
 /** Wipes the KEK. */
 export async function wrap(
   kek: Bytes,
   place: SlotPlace,
   masterKey: Uint8Array,
+  hkdf: Hkdf,
   fixed?: FixedRandomness,
 ): Promise<string> {
-  return toBase64(await sealEnvelope(await slotKey(kek), masterKey, associatedWith(place), fixed));
+  const seal = (key: EnvelopeKey): Promise<Bytes> =>
+    sealEnvelope(key, masterKey, associatedWith(place), fixed);
+  return toBase64(await withSlotKey(kek, hkdf, seal));
 }
 
 /** Wipes the KEK. @throws DecryptionError */
-export async function unwrap(kek: Bytes, place: SlotPlace, wrapped: Bytes): Promise<Bytes> {
-  return openEnvelope(await slotKey(kek), wrapped, associatedWith(place));
+export function unwrap(kek: Bytes, place: SlotPlace, wrapped: Bytes, hkdf: Hkdf): Promise<Bytes> {
+  return withSlotKey(kek, hkdf, (key) => openEnvelope(key, wrapped, associatedWith(place)));
 }
 
-/** Wipes the KEK. */
-async function slotKey(kek: Bytes): Promise<HeldKey> {
-  const key = await hkdf(await hkdfKey(kek), { info: 'key-slot', length: 32 });
-  const held = await hkdfKey(key);
-  for (const used of [kek, key]) used.fill(0);
-  return held;
+async function withSlotKey<T>(kek: Bytes, hkdf: Hkdf, use: (key: EnvelopeKey) => Promise<T>): Promise<T> {
+  const keys = [kek];
+  try {
+    const key = await hkdf(kek, { info: 'key-slot', length: 32 });
+    keys.push(key);
+    return await use(envelopeKey(key, hkdf));
+  } finally {
+    for (const key of keys) key.fill(0);
+  }
 }
 
 /** @throws DecryptionError unless the wrapped key and its place have the only form that can open */

@@ -1,14 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type supertest from 'supertest';
-import type { SealedSlot } from '../../src/domain/automation/key-slot-crypto.js';
 import {
+  type Bytes,
   deriveMasterKey,
+  deriveSubkeys,
   deriveVaultKeys,
   encryptContent,
   encryptPath,
+  type SealedSlot,
   type VaultKeys,
   verificationHash,
-} from '../../src/domain/automation/vault-crypto.js';
+} from '../../crypto/src/index.js';
 import type { TestService } from './service.js';
 import type { TestUser } from './user.js';
 import { sha256, type TestWorkspace } from './workspace.js';
@@ -34,6 +36,8 @@ export class TestVault {
     readonly workspace: TestWorkspace,
     readonly masterKey: Buffer,
     readonly keys: VaultKeys,
+    /** The bytes of `keys`. */
+    readonly subkeys: Record<keyof VaultKeys, Bytes>,
     readonly keySession: string,
   ) {}
 
@@ -42,16 +46,17 @@ export class TestVault {
     const encryptionSalt = randomBytes(32).toString('hex');
     const verificationSalt = randomBytes(32).toString('hex');
     const masterKey =
-      password === undefined ? randomBytes(32) : await deriveMasterKey(password, encryptionSalt);
+      password === undefined ? randomBytes(32) : Buffer.from(await deriveMasterKey(password, encryptionSalt));
     await workspace.user
       .post(`${workspace.path}/setup-encryption`)
       .send({
         encryptionSalt,
         verificationSalt,
-        verificationHash: verificationHash(masterKey, verificationSalt),
+        verificationHash: await verificationHash(masterKey, verificationSalt),
       })
       .expect(200);
-    return new TestVault(workspace, masterKey, deriveVaultKeys(masterKey), '').withNewSession();
+    const [keys, subkeys] = [await deriveVaultKeys(masterKey), await deriveSubkeys(masterKey)];
+    return new TestVault(workspace, masterKey, keys, subkeys, '').withNewSession();
   }
 
   get path(): string {
@@ -60,7 +65,7 @@ export class TestVault {
 
   /** The same vault with another key session, or as another user. */
   with(keySession: string, user: TestUser = this.workspace.user): TestVault {
-    return new TestVault(this.workspace.as(user), this.masterKey, this.keys, keySession);
+    return new TestVault(this.workspace.as(user), this.masterKey, this.keys, this.subkeys, keySession);
   }
 
   async withNewSession(user: TestUser = this.workspace.user): Promise<TestVault> {
@@ -80,7 +85,7 @@ export class TestVault {
   /** Stores a key slot like a client. */
   async putSlot(slotId: string, slot: SealedSlot): Promise<void> {
     const { body } = await this.workspace.user.get(`${this.workspace.path}/key-slots`).expect(200);
-    const proof = verificationHash(this.masterKey, body.verificationSalt);
+    const proof = await verificationHash(this.masterKey, body.verificationSalt);
     await this.workspace.user
       .put(`${this.workspace.path}/key-slots/${slotId}`)
       .send({ ...slot, verificationHash: proof })
@@ -147,22 +152,24 @@ export class TestVault {
   }
 
   /** Uploads a note like an ordinary client. */
-  upload(path: string, content: string | Buffer, device = 'laptop'): supertest.Test {
+  async upload(path: string, content: string | Buffer): Promise<supertest.Response> {
+    const { encryptedPath, envelope } = await this.sealed(path, content);
+    return this.workspace.put(encryptedPath, envelope, 'laptop');
+  }
+
+  private async sealed(
+    path: string,
+    content: string | Buffer,
+  ): Promise<{ encryptedPath: string; envelope: Buffer }> {
     const encryptedPath = this.encryptedPath(path);
-    return this.workspace.put(
-      encryptedPath,
-      encryptContent(this.keys, encryptedPath, Buffer.from(content)),
-      device,
-    );
+    const envelope = Buffer.from(await encryptContent(this.keys, encryptedPath, Buffer.from(content)));
+    return { encryptedPath, envelope };
   }
 
   /** Writes thousands of notes directly into the database: uploading them would take most of a minute. */
   async fill({ database }: TestService, notes: readonly { path: string; content: string }[]): Promise<void> {
-    const rows = notes.map(({ path, content }) => {
-      const encryptedPath = this.encryptedPath(path);
-      const envelope = encryptContent(this.keys, encryptedPath, Buffer.from(content));
-      return { encryptedPath, envelope, hash: sha256(envelope) };
-    });
+    const sealed = await Promise.all(notes.map(({ path, content }) => this.sealed(path, content)));
+    const rows = sealed.map((row) => ({ ...row, hash: sha256(row.envelope) }));
     await database.query(
       `WITH rows AS (
          SELECT r.path, r.envelope, r.hash, w.head_cursor + r.place AS cursor,

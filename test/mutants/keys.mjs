@@ -1,6 +1,7 @@
 // Faults in the keys of vaults: their cryptography, key slots, key sessions, and what a client does with a password.
 
 const CRYPTO = 'test/deep/contract/key-slot-crypto.spec.ts';
+const VAULT_CRYPTO = 'test/quick/contract/vault-crypto.spec.ts';
 const SESSIONS = 'test/deep/api/automation-key-slots.spec.ts';
 const SLOTS = 'test/quick/api/key-slots.spec.ts';
 const VAULT = 'test/deep/client/vault.spec.ts';
@@ -10,25 +11,41 @@ export const KEY_MUTANTS = [
   {
     name: 'weak key derivation accepted',
     promise: 'The service derives no key so cheaply that its password can be guessed.',
-    unit: 'automation#checkPasswordKdf',
-    find: "if (value < least) throw new KdfRefused('too weak');",
+    unit: 'checkPasswordKdf',
+    find: "if (Number(value) < range[0]) throw new KdfRefused('too weak');",
     replace: '',
-    tests: [[CRYPTO, 'refuses parameters of a password, before any work']],
+    tests: [[CRYPTO, 'refuses parameters of a password before any derivation']],
   },
   {
     name: 'wrapped key opens in another slot',
     promise: 'A wrapped key of another workspace or slot does not open.',
-    unit: 'automation#unwrap',
+    unit: 'crypto#unwrap',
     find: 'associatedWith(place)',
     replace: 'associatedWith({ ...place, slotId: place.workspaceId })',
     also: [
       {
-        unit: 'automation#wrap',
+        unit: 'crypto#wrap',
         find: 'associatedWith(place)',
         replace: 'associatedWith({ ...place, slotId: place.workspaceId })',
       },
     ],
     tests: [[CRYPTO, 'slot: ']],
+  },
+  {
+    name: 'keys left in memory',
+    promise: 'The keys of a vault are overwritten when a request has ended.',
+    unit: 'WipeableKeys.wipe',
+    find: 'key.fill(0)',
+    replace: 'void key',
+    tests: [[VAULT_CRYPTO, 'are overwritten']],
+  },
+  {
+    name: 'wiped keys in use',
+    promise: 'Nothing is encrypted under keys that have been overwritten.',
+    unit: 'WipeableKeys.wipe',
+    find: 'this.isWiped = true;',
+    replace: '',
+    tests: [[VAULT_CRYPTO, 'are overwritten']],
   },
   {
     name: 'old password opens after its replacement',
@@ -42,8 +59,8 @@ export const KEY_MUTANTS = [
     name: 'slot with another key opens',
     promise: 'The key from a slot is checked against the verification hash of the workspace.',
     unit: 'slot-keys#opened',
-    find: 'isMasterKey(key)',
-    replace: 'isMasterKey(key) || key.length === 32',
+    find: 'await isMasterKey(key)',
+    replace: '(await isMasterKey(key)) || key.length === 32',
     tests: [[SESSIONS, 'does not open with a slot that holds another key']],
   },
   {

@@ -5,21 +5,7 @@
 import crypto from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
-
-/** The cost of one derivation: memoryKiB × 1,024 bytes, and time proportional to memoryKiB × passes. */
-export interface Argon2idCost {
-  readonly memoryKiB: number;
-  readonly passes: number;
-  readonly lanes: number;
-}
-
-/** Input of a derivation. The caller must have checked the cost. */
-export interface Argon2idInput extends Argon2idCost {
-  readonly password: Uint8Array;
-  readonly salt: Uint8Array;
-}
-
-type Derive = (input: Argon2idInput) => Promise<Buffer>;
+import type { Argon2id, Argon2idInput, Bytes } from '../../../crypto/src/index.js';
 
 const KEY_BYTES = 32;
 
@@ -34,29 +20,29 @@ type NativeArgon2 = (
     readonly memory: number;
     readonly passes: number;
   },
-  callback: (error: Error | null, key: Buffer) => void,
+  callback: (error: Error | null, key: Bytes) => void,
 ) => void;
 
 const { argon2 } = crypto as unknown as { readonly argon2?: NativeArgon2 };
 
 /** Derives with Node.js, in one libuv thread regardless of the number of lanes; undefined where Node.js lacks it. */
-export const argon2idOfNode: Derive | undefined = argon2 && ((input) => deriveBy(argon2, input));
+export const argon2idOfNode: Argon2id | undefined = argon2 && ((input) => deriveBy(argon2, input));
 
 /** Derives with hash-wasm, in a thread that ends with the derivation. */
-export const argon2idOfWasm: Derive = ({ password, salt, ...cost }) =>
+export const argon2idOfWasm: Argon2id = ({ password, salt, ...cost }) =>
   new Promise((resolve, reject) => {
     const library = createRequire(import.meta.url).resolve('hash-wasm');
     const workerData = { library, password, salt, keyBytes: KEY_BYTES, ...cost };
     const worker = new Worker(IN_WORKER, { eval: true, execArgv: [], workerData });
-    worker.once('message', (key: Uint8Array) => resolve(Buffer.from(key.buffer)));
+    worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the thread of an Argon2id derivation ended early')));
   });
 
 /** Derives 32 bytes, by the faster of the two. */
-export const deriveArgon2id: Derive = argon2idOfNode ?? argon2idOfWasm;
+export const deriveArgon2id: Argon2id = argon2idOfNode ?? argon2idOfWasm;
 
-function deriveBy(native: NativeArgon2, { password, salt, ...cost }: Argon2idInput): Promise<Buffer> {
+function deriveBy(native: NativeArgon2, { password, salt, ...cost }: Argon2idInput): Promise<Bytes> {
   const { lanes: parallelism, memoryKiB: memory, passes } = cost;
   const parameters = { message: password, nonce: salt, parallelism, tagLength: KEY_BYTES, memory, passes };
   return new Promise((resolve, reject) => {

@@ -1,3 +1,4 @@
+import { MASTER_KEY_KDF as KDF } from '../../../crypto/src/index.js';
 import { DEVICE_ID } from '../devices/index.js';
 import {
   INSTANT,
@@ -11,7 +12,6 @@ import {
   STRING,
   UUID,
 } from '../../platform/api-docs/index.js';
-import { KDF } from './vault-crypto.js';
 
 export const TAG = 'Automation';
 

@@ -4,22 +4,21 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { isUtf8 } from 'node:buffer';
 import type { DecipherGCM } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { Conflict, Unauthorized } from '../../platform/http/index.js';
-import { plainUrl } from '../../platform/log.js';
-import type { BlobReference, ByteRange } from '../../platform/storage/index.js';
-import { LargeNotes } from './large-notes.js';
-import { type Head, NoteHeads } from './note-heads.js';
 import {
-  contentDecipher,
   decryptContent,
   DecryptionError,
   decryptLabel,
   decryptPath,
   ENVELOPE_OVERHEAD,
-  envelopeParts,
-  InvalidPathError,
-  type VaultKeys,
-} from './vault-crypto.js';
+  isUnopened,
+} from '../../../crypto/src/index.js';
+import { Conflict, Unauthorized } from '../../platform/http/index.js';
+import { plainUrl } from '../../platform/log.js';
+import type { BlobReference, ByteRange } from '../../platform/storage/index.js';
+import { contentDecipher, envelopeParts } from './content-decipher.js';
+import { LARGE_NOTE_BYTES, LargeNotes } from './large-notes.js';
+import { type Head, NoteHeads } from './note-heads.js';
+import type { WipeableKeys } from './wipeable-keys.js';
 
 /** A workspace opened for one request; its keys are wiped when the request has finished. */
 export interface Vault {
@@ -28,7 +27,7 @@ export interface Vault {
   readonly accessTokenId: string | null;
   readonly userId: string;
   readonly workspaceId: string;
-  readonly keys: VaultKeys;
+  readonly keys: WipeableKeys;
 }
 
 /** There is no vault for this request: the key session is missing or has ended. */
@@ -40,13 +39,16 @@ export class KeySessionRequired extends Unauthorized {
 
 /** For work that may outlast the request; the copy must be wiped when the work ends. */
 export function copyOf(vault: Vault): Vault {
-  const keys = Object.entries(vault.keys).map(([name, key]: [string, Buffer]) => [name, Buffer.from(key)]);
-  return { ...vault, keys: Object.fromEntries(keys) as VaultKeys };
+  return { ...vault, keys: vault.keys.copy() };
 }
 
 export function wipe({ keys }: Vault): void {
-  for (const key of Object.values(keys) as Buffer[]) key.fill(0);
+  keys.wipe();
 }
+
+/** The same bytes, not a copy. */
+export const bufferOf = ({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): Buffer =>
+  Buffer.from(buffer, byteOffset, length);
 
 /** The longest UTF-8 character, minus one byte. */
 const LONGEST_REST = 3;
@@ -117,7 +119,7 @@ export class Contents {
         const pieces = await this.verified(keys, encryptedPath, blob);
         return { pieces, close: () => undefined };
       }
-      const content = decryptContent(keys, encryptedPath, await this.heads.envelope(blob));
+      const content = bufferOf(await decryptContent(keys, encryptedPath, await this.heads.envelope(blob)));
       const wipe = (): Buffer => content.fill(0);
       if (isUtf8(content)) return { pieces: [content], close: wipe };
       wipe();
@@ -136,19 +138,33 @@ export class Contents {
    * @throws DecryptionError, Conflict when it is not text
    */
   private async verified(
-    keys: VaultKeys,
+    keys: WipeableKeys,
     encryptedPath: string,
     blob: BlobReference,
   ): Promise<AsyncIterable<Buffer>> {
+    const pass = await this.passes(keys, encryptedPath, blob);
+    const check = new Utf8Check();
+    for await (const piece of await pass()) check.add(piece);
+    if (!check.isText()) throw new Conflict(NO_TEXT);
+    return pass();
+  }
+
+  /**
+   * Each call of the result decrypts the content once more, and needs the keys only until it resolves. Nothing is authenticated
+   * before the last chunk of a pass has been read; all passes have the same tag.
+   */
+  private async passes(
+    keys: WipeableKeys,
+    encryptedPath: string,
+    blob: BlobReference,
+  ): Promise<() => Promise<AsyncGenerator<Buffer, void>>> {
     const parts = envelopeParts(blob.size);
     const header = await this.read(blob, parts.header);
     const tag = await this.read(blob, parts.tag);
-    const decrypted = (): AsyncGenerator<Buffer, void> =>
-      this.decrypted(blob, contentDecipher(keys, encryptedPath, { header, tag }), parts.ciphertext);
-    const check = new Utf8Check();
-    for await (const piece of decrypted()) check.add(piece);
-    if (!check.isText()) throw new Conflict(NO_TEXT);
-    return decrypted();
+    return async () => {
+      const decipher = await contentDecipher(keys, encryptedPath, { header, tag });
+      return this.decrypted(blob, decipher, parts.ciphertext);
+    };
   }
 
   private async read(blob: BlobReference, range: ByteRange): Promise<Buffer> {
@@ -176,16 +192,27 @@ export class Contents {
   /** Whether a file has this content. A file that cannot be decrypted does not. */
   async isSame({ keys }: Vault, head: Head, content: Buffer): Promise<boolean> {
     if (head.size !== content.length + ENVELOPE_OVERHEAD) return false;
-    const envelope = await this.heads.envelope(head);
     try {
-      const current = decryptContent(keys, head.encryptedPath, envelope);
-      const isSame = current.equals(content);
+      if (!head.bytes && head.size > LARGE_NOTE_BYTES) return await this.isSameStream(keys, head, content);
+      const current = await decryptContent(keys, head.encryptedPath, await this.heads.envelope(head));
+      const isSame = content.equals(current);
       current.fill(0);
       return isSame;
     } catch (error) {
       if (error instanceof DecryptionError) return false;
       throw error;
     }
+  }
+
+  /** WebCrypto would hold a large note several times over. @throws DecryptionError */
+  private async isSameStream(keys: WipeableKeys, head: Head, content: Buffer): Promise<boolean> {
+    let at = 0;
+    const pass = await this.passes(keys, head.encryptedPath, head);
+    for await (const piece of await pass()) {
+      if (!piece.equals(content.subarray(at, at + piece.length))) return false;
+      at += piece.length;
+    }
+    return at === content.length;
   }
 }
 
@@ -204,20 +231,21 @@ export function plaintextSize(encryptedSize: number): number {
 }
 
 /** The decrypted path; null when another client encrypted it with another key or by other rules. Null is shown to the caller. */
-export function pathOrNull(keys: VaultKeys, encryptedPath: string): string | null {
-  return openedOrNull(() => decryptPath(keys, encryptedPath));
+export function pathOrNull(keys: WipeableKeys, encryptedPath: string): string | null {
+  try {
+    return decryptPath(keys, encryptedPath);
+  } catch (error) {
+    if (isUnopened(error)) return null;
+    throw error;
+  }
 }
 
 /** The same for a label. */
-export function labelOrNull(keys: VaultKeys, encryptedLabel: string): string | null {
-  return openedOrNull(() => decryptLabel(keys, encryptedLabel));
-}
-
-function openedOrNull(open: () => string): string | null {
+export async function labelOrNull(keys: WipeableKeys, encryptedLabel: string): Promise<string | null> {
   try {
-    return open();
+    return await decryptLabel(keys, encryptedLabel);
   } catch (error) {
-    if (error instanceof DecryptionError || error instanceof InvalidPathError) return null;
+    if (isUnopened(error)) return null;
     throw error;
   }
 }

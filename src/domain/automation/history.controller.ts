@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
+import { encryptPath } from '../../../crypto/src/index.js';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
 import {
   arrayOf,
@@ -23,7 +24,6 @@ import { Contents, plaintextSize, type Vault } from './contents.js';
 import { CurrentVault, NeedsKeySession } from './key-sessions.controller.js';
 import { sendNote } from './note-answer.js';
 import { NotePath, WritingDevice } from './notes.service.js';
-import { encryptPath } from './vault-crypto.js';
 
 function noteVersionWire(version: Version) {
   return {

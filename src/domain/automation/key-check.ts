@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, IsString, Length, Matches } from 'class-validator';
+import { parseRecoveryKey, RecoveryKeyTypo, verificationHash } from '../../../crypto/src/index.js';
 import { equalSecrets } from '../auth/index.js';
 import { BadRequest, Conflict, Forbidden } from '../../platform/http/index.js';
 import { RateLimiter } from '../../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
-import { parseRecoveryKey, RecoveryKeyTypo } from './key-slot-crypto.js';
 import { type LockedVault, SlotKeys } from './slot-keys.js';
-import { verificationHash } from './vault-crypto.js';
+import { DERIVATIONS } from './wipeable-keys.js';
 
 /** 32 bytes in canonical standard base64. */
 const KEY = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
@@ -49,8 +49,8 @@ export class KeyCheck {
   async masterKey(
     workspaceId: string,
     request: OpenKeySessionRequest,
-  ): Promise<{ key: Buffer; name: string }> {
-    const credential = credentialOf(request);
+  ): Promise<{ key: Uint8Array; name: string }> {
+    const credential = await credentialOf(request);
     try {
       await this.rateLimiter.hit(`key-session:${workspaceId}`, TRIES_PER_MINUTE);
       const { name, ...vault } = await this.lockedVault(workspaceId);
@@ -63,45 +63,47 @@ export class KeyCheck {
   private async lockedVault(workspaceId: string): Promise<LockedVault & { name: string }> {
     const { userId, name, encryptionSalt, ...check } = await this.workspaces.get(workspaceId);
     if (encryptionSalt === null) throw new Conflict('encryption is not set up');
-    const isMasterKey = (key: Buffer): boolean =>
-      equalSecrets(verificationHash(key, check.verificationSalt ?? ''), check.verificationHash ?? '');
+    const isMasterKey = async (key: Uint8Array): Promise<boolean> => {
+      const proof = await verificationHash(key, check.verificationSalt ?? '', DERIVATIONS);
+      return equalSecrets(proof, check.verificationHash ?? '');
+    };
     return { workspaceId, userId, name, encryptionSalt, isMasterKey };
   }
 }
 
 /** The secret with which a request opens a vault. */
 interface Credential {
-  readonly open: (vault: LockedVault, slotKeys: SlotKeys) => Buffer | Promise<Buffer>;
+  readonly open: (vault: LockedVault, slotKeys: SlotKeys) => Promise<Uint8Array>;
   readonly wipe: () => void;
 }
 
 /** @throws BadRequest */
-function credentialOf({ password, recoveryKey, key }: OpenKeySessionRequest): Credential {
+async function credentialOf({ password, recoveryKey, key }: OpenKeySessionRequest): Promise<Credential> {
   const given = [password, recoveryKey, key].filter((credential) => credential != null);
   if (given.length !== 1) throw new BadRequest('exactly one of password, recoveryKey and key is required');
   if (password != null)
     return { open: (vault, slotKeys) => slotKeys.byPassword(vault, password), wipe: () => undefined };
   if (recoveryKey != null) {
-    const bytes = bytesOfRecoveryKey(recoveryKey);
+    const bytes = await bytesOfRecoveryKey(recoveryKey);
     return { open: (vault, slotKeys) => slotKeys.byRecoveryKey(vault, bytes), wipe: () => bytes.fill(0) };
   }
   return { open: (vault) => checkedKey(vault, key ?? ''), wipe: () => undefined };
 }
 
 /** @throws BadRequest for a typing error */
-function bytesOfRecoveryKey(text: string): Buffer {
+async function bytesOfRecoveryKey(text: string): Promise<Uint8Array> {
   try {
-    return parseRecoveryKey(text);
+    return await parseRecoveryKey(text);
   } catch (error) {
     if (error instanceof RecoveryKeyTypo) throw new BadRequest(error.message);
     throw error;
   }
 }
 
-function checkedKey({ isMasterKey }: LockedVault, text: string): Buffer {
+async function checkedKey({ isMasterKey }: LockedVault, text: string): Promise<Uint8Array> {
   const key = Buffer.alloc(32); // not Buffer.from, whose result may share its memory with other buffers
   key.write(text, 'base64');
-  if (isMasterKey(key)) return key;
+  if (await isMasterKey(key)) return key;
   key.fill(0);
   throw new Forbidden('the key is wrong');
 }

@@ -16,6 +16,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { finalize, type Observable } from 'rxjs';
+import { MASTER_KEY_KDF } from '../../../crypto/src/index.js';
 import {
   type AuthenticatedRequest,
   CurrentPrincipal,
@@ -34,7 +35,6 @@ import { KEY_SESSIONS_DOCS, type VaultMetadata } from './automation.docs.js';
 import { type Vault, wipe } from './contents.js';
 import { OpenKeySessionRequest } from './key-check.js';
 import { KeySessions } from './key-sessions.service.js';
-import { KDF } from './vault-crypto.js';
 
 type VaultRequest = AuthenticatedRequest & { workspace: WorkspaceRef; vault: Vault };
 
@@ -90,7 +90,7 @@ export class KeySessionsController {
   @RequiresSubscription('assets:read') // asset rule 6
   async getMetadata(@CurrentWorkspace() { id }: WorkspaceRef): Promise<VaultMetadata> {
     const { name, encryptionSalt, verificationSalt } = await this.workspaces.get(id);
-    return { workspaceId: id, name, encryptionSalt, verificationSalt, kdf: KDF };
+    return { workspaceId: id, name, encryptionSalt, verificationSalt, kdf: MASTER_KEY_KDF };
   }
 
   @Post('key-sessions')

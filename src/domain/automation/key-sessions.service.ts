@@ -15,7 +15,7 @@ import { endOf, keySessionStatements, liveAt } from './automation.queries.js';
 import { KeySessionRequired, type Vault } from './contents.js';
 import { KeyCheck, type OpenKeySessionRequest } from './key-check.js';
 import { type Binding, generateToken, hashToken, isToken, unwrapKey, wrapKey } from './slot-keys.js';
-import { deriveVaultKeys, type VaultKeys } from './vault-crypto.js';
+import { WipeableKeys } from './wipeable-keys.js';
 
 /** A key session. The master key is wrapped with the token, of which the service has only the hash. */
 @Entity('key_sessions')
@@ -125,7 +125,7 @@ export class KeySessions {
     const [row] = await this.database.run<SessionRow>(keySessionStatements.find, values);
     if (!row) throw new KeySessionRequired();
 
-    const keys = keysIn(row, token, { id: row.id, userId, workspaceId });
+    const keys = await keysIn(row, token, { id: row.id, userId, workspaceId });
     await this.noteUse(row, now);
     return { sessionId: row.id, accessTokenId: row.accessTokenId, userId, workspaceId, keys };
   }
@@ -193,16 +193,18 @@ async function endSurplus(tx: Tx, { id, userId }: KeySession): Promise<string[]>
 }
 
 /** @throws KeySessionRequired for a row that was altered or swapped with another */
-function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): VaultKeys {
+async function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): Promise<WipeableKeys> {
   let key: Buffer;
   try {
     key = unwrapKey(token, binding, wrappedKey);
   } catch {
     throw new KeySessionRequired();
   }
-  const keys = deriveVaultKeys(key);
-  key.fill(0);
-  return keys;
+  try {
+    return await WipeableKeys.of(key);
+  } finally {
+    key.fill(0);
+  }
 }
 
 const EVERY_MS = 60_000;

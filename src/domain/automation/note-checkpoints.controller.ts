@@ -1,6 +1,7 @@
 import { Controller, Get, Injectable, Param, Post, Res } from '@nestjs/common';
 import { ValidateBy } from 'class-validator';
 import type { FastifyReply } from 'fastify';
+import { encryptLabel } from '../../../crypto/src/index.js';
 import { OwnedWorkspace, RequiresSubscription, Scopes } from '../../access/index.js';
 import {
   arrayOf,
@@ -31,7 +32,6 @@ import { KEY_SESSION, NO_SESSION, TAG } from './automation.docs.js';
 import { labelOrNull, pathOrNull, type Vault } from './contents.js';
 import { CurrentVault, NeedsKeySession } from './key-sessions.controller.js';
 import { SEND_TIMEOUT_MS } from './note-answer.js';
-import { encryptLabel } from './vault-crypto.js';
 
 type Summary = Awaited<ReturnType<Projections['summary']>>;
 
@@ -58,16 +58,17 @@ export class NoteCheckpoints {
 
   /** Marks the head of the log. */
   async create({ workspaceId, keys }: Vault, label: string): Promise<NoteCheckpoint> {
-    const { id, ...made } = await this.checkpoints.create(workspaceId, encryptLabel(keys, label), 'manual');
+    const encryptedLabel = await encryptLabel(keys, label);
+    const { id, ...made } = await this.checkpoints.create(workspaceId, encryptedLabel, 'manual');
     return { id, label, kind: made.kind, cursor: made.cursor, createdAt: made.createdAt };
   }
 
   /** Lists by cursor, highest first, and newest first among equal cursors, page by page. Needs the keys until the last page. */
   async *list({ workspaceId, keys }: Vault): AsyncGenerator<NoteCheckpoint[], void> {
     for await (const page of this.checkpoints.list(workspaceId))
-      yield await this.each(page, ({ encryptedLabel, id, ...rest }) => ({
+      yield await this.each(page, async ({ encryptedLabel, id, ...rest }) => ({
         id,
-        label: labelOrNull(keys, encryptedLabel),
+        label: await labelOrNull(keys, encryptedLabel),
         ...rest,
       }));
   }
@@ -82,11 +83,11 @@ export class NoteCheckpoints {
     return { ...window, entries: opened };
   }
 
-  private async each<From, To>(rows: readonly From[], open: (row: From) => To): Promise<To[]> {
+  private async each<From, To>(rows: readonly From[], open: (row: From) => To | Promise<To>): Promise<To[]> {
     const turns = new EventLoopYield(this.clock);
     const opened: To[] = [];
     for (const row of rows) {
-      opened.push(open(row));
+      opened.push(await open(row));
       await turns.pause();
     }
     return opened;

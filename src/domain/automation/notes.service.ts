@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { isUUID } from 'class-validator';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { encryptContent, encryptPath, InvalidPathError, normalizePath } from '../../../crypto/src/index.js';
 import { EventLoopYield } from '../../platform/async.js';
 import { Clock } from '../../platform/clock.js';
 import { BadRequest, Conflict, fromRequest, PreconditionFailed } from '../../platform/http/index.js';
 import { deviceIdOf } from '../devices/index.js';
 import { contentHashesIn, DocumentQuota, Files, type ListedFile } from '../files/index.js';
 import { ChangeLogReader, clampTextLimit } from '../sync/index.js';
-import { Contents, type OpenedContent, pathOrNull, type Vault } from './contents.js';
+import { bufferOf, Contents, type OpenedContent, pathOrNull, type Vault } from './contents.js';
 import { type Head, NoteHeads } from './note-heads.js';
-import { encryptContent, encryptPath, InvalidPathError, normalizePath } from './vault-crypto.js';
 
 const PIECE_BYTES = 1024 * 1024;
 
@@ -89,7 +89,7 @@ export class Notes {
     precondition: { ifMatch: readonly string[] | null; ifAbsent: boolean },
   ): Promise<Note> {
     const encryptedPath = encryptPath(keys, path);
-    const envelope = encryptContent(keys, encryptedPath, content);
+    const envelope = bufferOf(await encryptContent(keys, encryptedPath, content));
     const contentHash = await this.hashOf(envelope);
     const upload = { workspaceId, encryptedPath, deviceId, precondition, contentHash };
     await this.quota.foresee(upload, envelope.length);

@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { Conflict, Forbidden, ServiceUnavailable } from '../../platform/http/index.js';
-import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
-import { HashingBusy, PasswordHasher } from '../auth/index.js';
-import { type KeySlot, KeySlots } from '../workspaces/key-slots/index.js';
 import {
   checkPasswordKdf,
+  DecryptionError,
+  deriveMasterKey,
   KdfRefused,
   openPasswordSlot,
   openRecoverySlot,
   type PasswordKdf,
-} from './key-slot-crypto.js';
-import { DecryptionError, deriveMasterKey, hkdf } from './vault-crypto.js';
+} from '../../../crypto/src/index.js';
+import { Conflict, Forbidden, ServiceUnavailable } from '../../platform/http/index.js';
+import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
+import { HashingBusy, PasswordHasher } from '../auth/index.js';
+import { type KeySlot, KeySlots } from '../workspaces/key-slots/index.js';
+import { DERIVATIONS, hkdf } from './wipeable-keys.js';
 
 const BUSY = 'too many key sessions are being opened';
 const RETRY_AFTER_S = 5;
@@ -115,7 +117,7 @@ export interface LockedVault {
   readonly userId: string;
   readonly encryptionSalt: string;
   /** Whether a key is the master key. */
-  readonly isMasterKey: (key: Buffer) => boolean;
+  readonly isMasterKey: (key: Uint8Array) => Promise<boolean>;
 }
 
 /** Opens vaults by their key slots. The caller wipes the master keys that it returns. */
@@ -132,7 +134,7 @@ export class SlotKeys {
    * @throws Forbidden when the password is wrong, Conflict when it opens none of the slots that were tried and others were left,
    * ServiceUnavailable when too many derivations wait
    */
-  async byPassword(vault: LockedVault, password: string): Promise<Buffer> {
+  async byPassword(vault: LockedVault, password: string): Promise<Uint8Array> {
     const { slots } = await this.keySlots.list(vault.workspaceId);
     const { tried, left } = affordable(slots);
     const key =
@@ -151,12 +153,14 @@ export class SlotKeys {
    * Tries the recovery slots.
    * @throws Conflict when there is none, Forbidden when the recovery key opens none
    */
-  async byRecoveryKey(vault: LockedVault, recoveryKey: Buffer): Promise<Buffer> {
+  async byRecoveryKey(vault: LockedVault, recoveryKey: Uint8Array): Promise<Uint8Array> {
     const { slots } = await this.keySlots.list(vault.workspaceId);
     const recovery = slots.filter(({ kind }) => kind === 'recovery');
     if (recovery.length === 0) throw new Conflict('the workspace has no recovery key');
     for (const slot of recovery) {
-      const key = await opened(vault, () => openRecoverySlot(placeOf(vault, slot), slot, recoveryKey));
+      const open = (): Promise<Uint8Array> =>
+        openRecoverySlot(placeOf(vault, slot), slot, recoveryKey, DERIVATIONS);
+      const key = await opened(vault, open);
       if (key) return key;
     }
     throw new Forbidden('the recovery key is wrong');
@@ -166,17 +170,18 @@ export class SlotKeys {
     vault: LockedVault,
     tried: readonly AffordableSlot[],
     password: string,
-  ): Promise<Buffer | undefined> {
+  ): Promise<Uint8Array | undefined> {
     for (const { slot, kdf } of tried) {
-      const open = (): Promise<Buffer> => openPasswordSlot(placeOf(vault, slot), slot, password);
+      const open = (): Promise<Uint8Array> =>
+        openPasswordSlot(placeOf(vault, slot), slot, password, DERIVATIONS);
       const key = await opened(vault, () => this.derivations.run(vault.userId, kdf.name, open));
       if (key) return key;
     }
     return undefined;
   }
 
-  private derived(vault: LockedVault, password: string): Promise<Buffer | undefined> {
-    const derive = (): Promise<Buffer> => deriveMasterKey(password, vault.encryptionSalt);
+  private derived(vault: LockedVault, password: string): Promise<Uint8Array | undefined> {
+    const derive = (): Promise<Uint8Array> => deriveMasterKey(password, vault.encryptionSalt);
     return opened(vault, () => this.derivations.run(vault.userId, 'pbkdf2-sha256', derive));
   }
 }
@@ -184,11 +189,11 @@ export class SlotKeys {
 /** Undefined when the slot does not open, or holds another key than the vault's master key. */
 async function opened(
   { isMasterKey }: LockedVault,
-  open: () => Buffer | Promise<Buffer>,
-): Promise<Buffer | undefined> {
+  open: () => Promise<Uint8Array>,
+): Promise<Uint8Array | undefined> {
   try {
     const key = await open();
-    if (isMasterKey(key)) return key;
+    if (await isMasterKey(key)) return key;
     key.fill(0);
   } catch (error) {
     if (!(error instanceof DecryptionError || error instanceof KdfRefused)) throw error;
@@ -204,8 +209,6 @@ const placeOf = ({ workspaceId }: LockedVault, { id }: KeySlot): { workspaceId: 
 /** `ks_` and 43 base64url characters: the value that a client sends in `X-Key-Session`. */
 const TOKEN = /^ks_[A-Za-z0-9_-]{43}$/;
 
-/** The token has enough entropy without a salt. */
-const NO_SALT = Buffer.alloc(0);
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -230,7 +233,7 @@ export function hashToken(token: string): Buffer {
 }
 
 /** Wraps the key with a key derived from the token only. The result is nonce, ciphertext, tag. */
-export function wrapKey(token: string, binding: Binding, key: Buffer): Buffer {
+export function wrapKey(token: string, binding: Binding, key: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   return withWrappingKey(token, (wrappingKey) => {
     const cipher = createCipheriv('aes-256-gcm', wrappingKey, nonce, { authTagLength: TAG_BYTES });
@@ -254,9 +257,9 @@ export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Buf
   });
 }
 
-function withWrappingKey<T>(token: string, use: (wrappingKey: Buffer) => T): T {
+function withWrappingKey<T>(token: string, use: (wrappingKey: Uint8Array) => T): T {
   // The stored hash is a plain SHA-256 of the token, while this is an HMAC: neither reveals anything about the other.
-  const wrappingKey = hkdf(Buffer.from(token), NO_SALT, 'key session', 32);
+  const wrappingKey = hkdf(Buffer.from(token), { info: 'key session', length: 32 });
   try {
     return use(wrappingKey);
   } finally {

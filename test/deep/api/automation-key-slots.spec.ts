@@ -7,8 +7,8 @@ import {
   makePasswordSlot,
   makeRecoverySlot,
   type PasswordKdf,
-} from '../../../src/domain/automation/key-slot-crypto.js';
-import { verificationHash } from '../../../src/domain/automation/vault-crypto.js';
+  verificationHash,
+} from '../../../crypto/src/index.js';
 import { automationPath, TestVault } from '../../kit/automation.js';
 import { eventually, startService, type TestService, type TestUser } from '../../kit/index.js';
 import { storeUncheckedSlot } from '../../kit/key-slots.js';
@@ -48,20 +48,21 @@ async function addPassword(vault: TestVault, password: string, kdf = argon2id())
 async function addRecovery(vault: TestVault): Promise<string> {
   const place = vault.newSlotPlace();
   const key = generateRecoveryKey();
-  await vault.putSlot(place.slotId, makeRecoverySlot(place, vault.masterKey, key));
+  await vault.putSlot(place.slotId, await makeRecoverySlot(place, vault.masterKey, key));
   return formatRecoveryKey(key);
 }
 
 async function addPasskey(vault: TestVault): Promise<void> {
   const place = vault.newSlotPlace();
-  await vault.putSlot(place.slotId, makePasskeySlot(place, vault.masterKey, randomBytes(32), OF_PASSKEY));
+  const slot = await makePasskeySlot(place, vault.masterKey, randomBytes(32), OF_PASSKEY);
+  await vault.putSlot(place.slotId, slot);
 }
 
 async function removeSlot({ workspace, masterKey }: TestVault, slotId: string): Promise<void> {
   const { body } = await workspace.user.get(`${workspace.path}/key-slots`).expect(200);
   await workspace.user
     .delete(`${workspace.path}/key-slots/${slotId}`)
-    .send({ verificationHash: verificationHash(masterKey, body.verificationSalt) })
+    .send({ verificationHash: await verificationHash(masterKey, body.verificationSalt) })
     .expect(200);
 }
 
@@ -201,7 +202,7 @@ describe('a vault with recovery keys', () => {
     const typed = recoveryKey.slice(0, -1) + (recoveryKey.endsWith('Z') ? 'Y' : 'Z');
     expect(await errorOf(vault, { recoveryKey: typed }, 400)).toMatch(/^a character of the recovery key is/);
     expect(await errorOf(vault, { recoveryKey: recoveryKey.slice(1) }, 400)).toMatch(/; this one has 55$/);
-    const other = formatRecoveryKey(randomBytes(32));
+    const other = await formatRecoveryKey(randomBytes(32));
     expect(await errorOf(vault, { recoveryKey: other }, 403)).toBe('the recovery key is wrong');
   });
 
@@ -283,7 +284,7 @@ describe('the derivation budget of a request', () => {
     const recoveryKey = await addRecovery(vault);
     const there = vault.with('', alice.at(limited.url));
     for (let tries = 0; tries < 10; tries++) {
-      const wrong = { recoveryKey: formatRecoveryKey(randomBytes(32)) };
+      const wrong = { recoveryKey: await formatRecoveryKey(randomBytes(32)) };
       await there.openSession(wrong).expect(403);
       await there.openSession({ recoveryKey: recoveryKey.slice(1) }).expect(400); // not an attempt
     }

@@ -96,10 +96,13 @@ describe('GET search', () => {
       await other.endSession();
     });
 
-    const isWiped = (of: TestVault): boolean =>
-      Object.values(keys.get(of.workspace.id)?.keys ?? { none: Buffer.from('x') }).every((key: Buffer) =>
+    const isWiped = (of: TestVault): boolean => {
+      const own = keys.get(of.workspace.id)?.keys as unknown as
+        { bytes: Record<string, Uint8Array> } | undefined;
+      return Object.values(own?.bytes ?? { none: Buffer.from('x') }).every((key) =>
         key.every((byte) => byte === 0),
       );
+    };
 
     it('keeps its place behind a slow index, and wipes the keys when both are built', async () => {
       expect([isWiped(vault), isWiped(other)]).toEqual([false, false]);
@@ -256,7 +259,7 @@ describe('a search result', () => {
     expect(await vault.found('fresh')).toEqual([]);
     await write({ 'a.md': 'fresh' });
     expect(await vault.found('fresh')).toEqual(['a.md']);
-    await vault.upload('b.md', 'fresh from a laptop').expect(201);
+    expect((await vault.upload('b.md', 'fresh from a laptop')).status).toBe(201);
     expect((await vault.found('fresh')).sort()).toEqual(['a.md', 'b.md']);
     await vault.update('a.md', 'stale').expect(200);
     expect(await vault.found('fresh')).toEqual(['b.md']);

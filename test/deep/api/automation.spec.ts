@@ -6,12 +6,8 @@ import type supertest from 'supertest';
 import { GrowingBytes } from '../../../src/domain/automation/note-answer.js';
 import { NoteBodies } from '../../../src/domain/automation/note-bodies.js';
 import { Notes } from '../../../src/domain/automation/notes.service.js';
-import {
-  decryptContent,
-  decryptLabel,
-  decryptPath,
-  encryptLabel,
-} from '../../../src/domain/automation/vault-crypto.js';
+import { WipeableKeys } from '../../../src/domain/automation/wipeable-keys.js';
+import { decryptContent, decryptLabel, decryptPath, encryptLabel } from '../../../crypto/src/index.js';
 import { BadRequest } from '../../../src/platform/http/index.js';
 import { GroupCommitQueue } from '../../../src/domain/files/group-commit-queue.js';
 import { type NoteAnswer, TestVault } from '../../kit/automation.js';
@@ -96,7 +92,9 @@ describe('POST notes', () => {
     const { body, headers } = await vault.create('journal/2026 – Ü.md', 'Grüße\n').expect(201);
     const encryptedPath = vault.encryptedPath('journal/2026 – Ü.md');
     const file = await vault.workspace.get(encryptedPath).expect(200);
-    expect(decryptContent(vault.keys, encryptedPath, file.body).toString()).toBe('Grüße\n');
+    expect(Buffer.from(await decryptContent(vault.keys, encryptedPath, file.body)).toString()).toBe(
+      'Grüße\n',
+    );
 
     const [listed] = (await vault.workspace.user.get(`${vault.workspace.path}/files`)).body.files;
     expect(decryptPath(vault.keys, listed.encrypted_path)).toBe('journal/2026 – Ü.md');
@@ -282,6 +280,15 @@ describe('PUT notes/*path', () => {
     expect((await vault.update('a.md', 'texT').expect(200)).body.version).toBe(2);
   });
 
+  it('compares a large text to its end', async () => {
+    const text = 'x'.repeat(1_500_000);
+    const { body } = await vault.create('large.md', text).expect(201);
+    expect((await vault.update('large.md', text).expect(200)).body).toEqual(body);
+    for (const [index, other] of [`${text.slice(0, -1)}y`, `y${text.slice(1)}`, text].entries())
+      expect((await vault.update('large.md', other).expect(200)).body.version).toBe(index + 2);
+    expect((await vault.read('large.md')).body.content === text).toBe(true);
+  });
+
   it('replaces only the version that If-Match names', async () => {
     const { body: first } = await vault.create('a.md', '1').expect(201);
     const match = (hash: string): supertest.Test => vault.update('a.md', '2').set('If-Match', hash);
@@ -348,9 +355,9 @@ describe('DELETE notes/*path', () => {
 describe('a write of the Automation API', () => {
   it('adds one version and one entry to the common log, which still replays', async () => {
     await vault.create('a.md', '1').expect(201);
-    await vault.upload('a.md', '2').expect(200);
+    expect((await vault.upload('a.md', '2')).status).toBe(200);
     await vault.update('a.md', '3').expect(200);
-    await vault.upload('b.md', '1').expect(201);
+    expect((await vault.upload('b.md', '1')).status).toBe(201);
     await vault.remove('b.md').expect(200);
     const versions = await vault.workspace.versions(vault.encryptedPath('a.md'));
     expect(versions.map(({ version, device_id }) => [version, device_id])).toEqual([
@@ -477,7 +484,8 @@ describe('files that this key cannot decrypt', () => {
   });
 
   it('are 409 when they are not text', async () => {
-    await vault.upload('picture.png', Buffer.of(0x89, 0x50, 0xff, 0x00)).expect(201);
+    const picture = Buffer.of(0x89, 0x50, 0xff, 0x00);
+    expect((await vault.upload('picture.png', picture)).status).toBe(201);
     await expectError(vault.read('picture.png'), 409, /is not text/);
     expect(await vault.found('picture')).toEqual(['picture.png']);
   });
@@ -493,7 +501,7 @@ describe('files that this key cannot decrypt', () => {
 describe('GET history and POST restore', () => {
   it('lists versions, newest first, with their plaintext on demand', async () => {
     await vault.create('a.md', 'one').expect(201);
-    await vault.upload('a.md', 'two!').expect(200);
+    expect((await vault.upload('a.md', 'two!')).status).toBe(200);
     const { body } = await vault.history('a.md').expect(200);
     const rows = await vault.workspace.versions(vault.encryptedPath('a.md'));
     expect(body).toEqual({
@@ -555,14 +563,14 @@ describe('checkpoints', () => {
       .send({ label: 'Vor dem Umbau 🏗' })
       .expect(201);
     const [encrypted] = await vault.workspace.checkpoints();
-    expect(decryptLabel(vault.keys, encrypted!.encryptedLabel)).toBe('Vor dem Umbau 🏗');
+    expect(await decryptLabel(vault.keys, encrypted!.encryptedLabel)).toBe('Vor dem Umbau 🏗');
     const { encryptedLabel, ...rest } = encrypted!;
     expect(encryptedLabel).toBeDefined();
     const { id, ...shown } = rest;
     expect(body).toEqual({ id, workspaceId: vault.workspace.id, label: 'Vor dem Umbau 🏗', ...shown });
     expect(shown).toMatchObject({ kind: 'manual', cursor: 1 });
 
-    await vault.workspace.checkpoint(encryptLabel(vault.keys, 'by a client'));
+    await vault.workspace.checkpoint(await encryptLabel(vault.keys, 'by a client'));
     await vault.workspace.checkpoint('bm90IG91cnM=');
     const list = (await vault.request('get', '/checkpoints').expect(200)).body.checkpoints;
     expect(list).toMatchObject([{ label: null }, { label: 'by a client' }, { label: 'Vor dem Umbau 🏗' }]);
@@ -570,7 +578,7 @@ describe('checkpoints', () => {
   });
 
   it('are all listed with labels, however many: the keys are kept until the list is sent', async () => {
-    await vault.workspace.checkpoint(encryptLabel(vault.keys, 'x'.repeat(4000)));
+    await vault.workspace.checkpoint(await encryptLabel(vault.keys, 'x'.repeat(4000)));
     await service.database.query(
       `INSERT INTO checkpoints (workspace_id, id, encrypted_label, kind, cursor, created_at)
        SELECT workspace_id, gen_random_uuid(), encrypted_label, kind, cursor, created_at
@@ -662,7 +670,8 @@ describe('plaintext bytes in memory', () => {
 
   it('are wiped after a read', async () => {
     await vault.create('a.md', 'text').expect(201);
-    const { workspace, keys } = vault;
+    const { workspace, masterKey } = vault;
+    const keys = await WipeableKeys.of(masterKey);
     const opened = await service.app
       .get(Notes, { strict: false })
       .read(

@@ -3,18 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
-import {
-  formatRecoveryKey,
-  generateRecoveryKey,
-  makePasswordSlot,
-  makeRecoverySlot,
-} from '../../../src/domain/automation/key-slot-crypto.js';
 import { aessiv } from '@noble/ciphers/aes.js';
 import {
   encryptAsset,
   encryptAssetName,
   encryptContent,
-} from '../../../src/domain/automation/vault-crypto.js';
+  formatRecoveryKey,
+  generateRecoveryKey,
+  makePasswordSlot,
+  makeRecoverySlot,
+} from '../../../crypto/src/index.js';
 import { TestAssets } from '../../kit/assets.js';
 import { TestVault } from '../../kit/automation.js';
 import { exportOf } from '../../kit/exports.js';
@@ -49,7 +47,7 @@ describe('export', () => {
     await vault.remove('gone.md').expect(200);
     const token = encryptAssetName(vault.keys, 'picture.png');
     await TestAssets.of(vault.workspace)
-      .create(token, encryptAsset(vault.keys, Buffer.from('pixels')))
+      .create(token, Buffer.from(await encryptAsset(vault.keys, Buffer.from('pixels'))))
       .expect(201);
     tar = await exportOf(user);
   });
@@ -118,11 +116,11 @@ describe('export', () => {
     await vault.putSlot(place.slotId, await makePasswordSlot(place, vault.masterKey, 'a new password'));
     const recoveryKey = generateRecoveryKey();
     const recovery = vault.newSlotPlace();
-    await vault.putSlot(recovery.slotId, makeRecoverySlot(recovery, vault.masterKey, recoveryKey));
+    await vault.putSlot(recovery.slotId, await makeRecoverySlot(recovery, vault.masterKey, recoveryKey));
     const archive = await exportOf(user);
     for (const [secret, ...options] of [
       ['a new password'],
-      [formatRecoveryKey(recoveryKey).toLowerCase().replaceAll('-', ' '), '--recovery-key'],
+      [(await formatRecoveryKey(recoveryKey)).toLowerCase().replaceAll('-', ' '), '--recovery-key'],
     ] as const) {
       const { code, files } = await run(archive, secret, ...options);
       expect([code, files]).toEqual([0, [expect.stringContaining('notes/plan.md')]]);
@@ -249,7 +247,7 @@ describe('export', () => {
     const vault = await TestVault.setUp(await user.workspace('Pictures'), PASSWORD);
     const token = encryptAssetName(vault.keys, 'picture.png');
     await TestAssets.of(vault.workspace)
-      .create(token, encryptAsset(vault.keys, Buffer.from('pixels')))
+      .create(token, Buffer.from(await encryptAsset(vault.keys, Buffer.from('pixels'))))
       .expect(201);
     expect((await run(await exportOf(user), 'not the password')).code).toBe(5);
     expect((await run(await exportOf(user))).code).toBe(0);
@@ -269,7 +267,7 @@ describe('export', () => {
       'good.md/x',
     ])
       await vault.workspace
-        .put(sealed(name), encryptContent(vault.keys, sealed(name), Buffer.from('evil')))
+        .put(sealed(name), Buffer.from(await encryptContent(vault.keys, sealed(name), Buffer.from('evil'))))
         .expect(201);
     const before = (await readdir(home)).length;
     const { code, output, files, folder } = await run(await exportOf(user));

@@ -10,7 +10,7 @@ import {
   RecoveryKeyTypo,
   toHex,
   verificationHash,
-} from '../../../client/src/core/crypto/index.js';
+} from '../../../crypto/src/index.js';
 import { type HttpOptions, InvalidAnswer } from '../../../client/src/core/http/index.js';
 import { SlotsHidden, Vault, WrongSecret } from '../../../client/src/core/vault/index.js';
 import { FaultProxy } from '../../kit/fault-proxy.js';

@@ -45,8 +45,8 @@ describe('the memory of the service', () => {
     await workWith(session);
     const keys = {
       master: session.masterKey,
-      content: session.keys.content,
-      path: session.keys.path.subarray(0, 32),
+      content: Buffer.from(session.subkeys.content),
+      path: Buffer.from(session.subkeys.path.subarray(0, 32)),
       wrapping: Buffer.from(hkdfSync('sha256', session.keySession, '', 'key session', 32)),
     };
     const token = Buffer.from(session.workspace.user.token); // in each request: must be found
@@ -101,7 +101,7 @@ describe('the memory of the service', () => {
 
   /** A snapshot cuts strings after 1,024 characters. */
   async function secretsIn(file: string): Promise<string[]> {
-    const keys = [vault.masterKey, ...(Object.values(vault.keys) as Buffer[])];
+    const keys = [vault.masterKey, ...Object.values(vault.subkeys).map((key) => Buffer.from(key))];
     const spelt = keys.flatMap((key) =>
       (['latin1', 'hex', 'base64', 'base64url', 'utf16le'] as const).map((encoding) =>
         key.toString(encoding),

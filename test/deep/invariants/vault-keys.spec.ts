@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { newMasterKey } from '../../../client/src/core/index.js';
 import { unlock } from '../../../client/src/core/vault/unlock.js';
-import { verificationHash } from '../../../src/domain/automation/vault-crypto.js';
+import { verificationHash } from '../../../crypto/src/index.js';
 import { startService, type TestService, type TestUser } from '../../kit/index.js';
 import {
   FAST_CRYPTO,
@@ -87,7 +87,7 @@ async function setUpAsBefore(server: Server, workspaceId: string): Promise<void>
   const json = {
     encryptionSalt,
     verificationSalt,
-    verificationHash: verificationHash(Buffer.from(masterKey), verificationSalt),
+    verificationHash: await verificationHash(masterKey, verificationSalt),
   };
   await server({ method: 'POST', path: `/api/v1/workspaces/${workspaceId}/setup-encryption`, json });
 }

@@ -8,7 +8,6 @@ import { KeySlots } from '../../../client/src/core/vault/key-slots.js';
 import { unlock, type Unlocked } from '../../../client/src/core/vault/unlock.js';
 import { openVault, setUpAccount } from '../../../examples/demo/account.js';
 import { loadJson, saveJson } from '../../../examples/json-file.js';
-import { formatRecoveryKey } from '../../../src/domain/automation/key-slot-crypto.js';
 import {
   decryptAsset,
   decryptContent,
@@ -20,9 +19,10 @@ import {
   encryptContent,
   encryptLabel,
   encryptPath,
+  formatRecoveryKey,
   type VaultKeys,
   verificationHash,
-} from '../../../src/domain/automation/vault-crypto.js';
+} from '../../../crypto/src/index.js';
 import { TestAssets } from '../../kit/assets.js';
 import { FolderDevice } from '../../kit/folder-device.js';
 import { startService, type TestService, type TestUser, TestWorkspace } from '../../kit/index.js';
@@ -102,14 +102,14 @@ const newVault = async (user: TestUser): Promise<string> =>
 /** Sets up a vault as clients did before key slots. */
 async function oldVault(
   user: TestUser,
-): Promise<{ workspace: TestWorkspace; masterKey: Buffer; salt: string }> {
+): Promise<{ workspace: TestWorkspace; masterKey: Uint8Array; salt: string }> {
   const workspace = await user.workspace();
   const [encryptionSalt, verificationSalt] = ['5a'.repeat(32), 'a5'.repeat(32)];
   const masterKey = await deriveMasterKey(PASSWORD, encryptionSalt);
   const setup = {
     encryptionSalt,
     verificationSalt,
-    verificationHash: verificationHash(masterKey, verificationSalt),
+    verificationHash: await verificationHash(masterKey, verificationSalt),
   };
   await user.post(`${workspace.path}/setup-encryption`).send(setup).expect(200);
   return { workspace, masterKey, salt: encryptionSalt };
@@ -165,9 +165,10 @@ describe('vault commands', () => {
   it('store no recovery key that was not confirmed', async () => {
     const user = await someone();
     const id = await newVault(user);
+    const other = await formatRecoveryKey(randomBytes(32));
     const { code, err } = await run(user, ['recovery', id], {
       env: { VAULT_PASSWORD: PASSWORD },
-      answers: [() => formatRecoveryKey(randomBytes(32)), ...Array.from({ length: 4 }, () => () => 'no key')],
+      answers: [() => other, ...Array.from({ length: 4 }, () => () => 'no key')],
     });
     expect([code, err]).toEqual([1, expect.stringContaining('this is another recovery key')]);
     expect((await open(user, id, PASSWORD)).listed.map(({ kind }) => kind)).toEqual(['password']);
@@ -237,7 +238,7 @@ describe('vault rotate', () => {
       const newId = out.trim();
       await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
       const fresh = await open(user, newId, NEW_PASSWORD);
-      await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+      await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
       await expect(open(user, newId, PASSWORD)).rejects.toThrow(client.WrongSecret);
     },
     LONGEST_MS,
@@ -307,7 +308,7 @@ describe('vault rotate', () => {
     const newId = await rotationOf(user, oldId, whenComparing(oldId, write));
     expect(write).toHaveBeenCalled();
     const fresh = await open(user, newId, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('completes although each attempt loses the response to its last request', async () => {
@@ -330,7 +331,7 @@ describe('vault rotate', () => {
     }
     await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
     const fresh = await open(user, newId, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('deletes nothing when a checkpoint marks another state', async () => {
@@ -367,7 +368,7 @@ describe('vault rotate', () => {
     await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
     expect(await rotationOf(user, oldId)).toBe(other);
     const fresh = await open(user, other, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, other), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, other), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('starts over when the new workspace was deleted', async () => {
@@ -383,7 +384,7 @@ describe('vault rotate', () => {
     const newId = await rotationOf(user, oldId);
     expect(newId).not.toBe(deleted);
     const fresh = await open(user, newId, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('encrypts nothing under a derived key when the service hides the new slot', async () => {
@@ -408,7 +409,7 @@ describe('vault rotate', () => {
   it('stops at content that it cannot read, and continues with later changes', async () => {
     const user = await someone();
     const oldId = await newVault(user);
-    const keys = deriveVaultKeys((await open(user, oldId, PASSWORD)).masterKey);
+    const keys = await deriveVaultKeys((await open(user, oldId, PASSWORD)).masterKey);
     const workspace = new TestWorkspace(user, oldId);
     const token = encryptAssetName(keys, 'damaged.png');
     await TestAssets.of(workspace).create(token, Buffer.alloc(100, 1)).expect(201);
@@ -417,12 +418,13 @@ describe('vault rotate', () => {
     await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
     await user.delete(`/api/assets/${token}`).set('X-Workspace-Id', oldId).expect(200);
     const path = encryptPath(keys, 'late.md');
-    await workspace.put(path, encryptContent(keys, path, Buffer.from('late'))).expect(201);
+    const sealed = Buffer.from(await encryptContent(keys, path, Buffer.from('late')));
+    await workspace.put(path, sealed).expect(201);
     const { out } = await run(user, ['rotate', oldId], { env });
-    const fresh = deriveVaultKeys((await open(user, out.trim(), NEW_PASSWORD)).masterKey);
+    const fresh = await deriveVaultKeys((await open(user, out.trim(), NEW_PASSWORD)).masterKey);
     const late = encryptPath(fresh, 'late.md');
     const { body } = await new TestWorkspace(user, out.trim()).get(late).expect(200);
-    expect(decryptContent(fresh, late, body as Buffer).toString()).toBe('late');
+    expect(Buffer.from(await decryptContent(fresh, late, body as Buffer)).toString()).toBe('late');
   });
 });
 
@@ -483,7 +485,7 @@ describe('a device', () => {
     await service.database.query('DELETE FROM key_slots WHERE workspace_id = $1', [account.workspaceId]);
     await service.database.query(
       'UPDATE workspaces SET encryption_salt = $2, verification_salt = $2, verification_hash = $3 WHERE id = $1',
-      [account.workspaceId, '00'.repeat(32), verificationHash(masterKey, '00'.repeat(32))],
+      [account.workspaceId, '00'.repeat(32), await verificationHash(masterKey, '00'.repeat(32))],
     );
     const send = jest.spyOn(globalThis, 'fetch');
     await expect(openVault(service.url, account)).rejects.toThrow('no longer returns the key slots');
@@ -508,7 +510,7 @@ class World {
 
   static async fill(user: TestUser, id: string, notes = NOTES): Promise<World> {
     const { masterKey } = await open(user, id, PASSWORD);
-    const world = new World(new TestWorkspace(user, id), deriveVaultKeys(masterKey));
+    const world = new World(new TestWorkspace(user, id), await deriveVaultKeys(masterKey));
     const random = new Random(7);
     for (let write = 0; write < notes * 3; write++) {
       const path = `folder ${write % 7}/n\u00f6te ${write < notes ? write : Math.floor(random.next() * notes)}.md`;
@@ -548,14 +550,15 @@ class World {
       expect([path, found]).toEqual([path, contents]);
       const { status, body } = await workspace.get(encryptedPath);
       const current =
-        status === 200 ? decryptContent(keys, encryptedPath, body as Buffer).toString() : undefined;
+        status === 200
+          ? Buffer.from(await decryptContent(keys, encryptedPath, body as Buffer)).toString()
+          : undefined;
       expect(current).toBe(this.alive.get(path));
     }
     const { body } = await workspace.user.get(`${workspace.path}/checkpoints`).expect(200);
     const listed = (body.checkpoints as { id: string; encryptedLabel: string }[]).toReversed();
-    expect(listed.map(({ encryptedLabel }) => decryptLabel(keys, encryptedLabel))).toEqual(
-      this.checkpoints.map(([label]) => label),
-    );
+    const labels = await Promise.all(listed.map(({ encryptedLabel }) => decryptLabel(keys, encryptedLabel)));
+    expect(labels).toEqual(this.checkpoints.map(([label]) => label));
     for (const [index, [, state]] of this.checkpoints.entries())
       for (const path of this.histories.keys())
         expect(await this.noteAt(workspace, keys, listed[index]!.id, path)).toBe(state.get(path));
@@ -565,7 +568,8 @@ class World {
         .get(`/api/assets/${token}`)
         .set('X-Workspace-Id', workspace.id)
         .expect(200);
-      expect(decryptAsset(keys, Buffer.from(text, 'base64')).toString()).toBe(content);
+      const asset = await decryptAsset(keys, Buffer.from(text, 'base64'));
+      expect(Buffer.from(asset).toString()).toBe(content);
     }
     const list = await workspace.user.get('/api/assets/list').set('X-Workspace-Id', workspace.id).expect(200);
     expect(list.body).toHaveLength(this.assets.size);
@@ -592,15 +596,13 @@ class World {
     versionId: string,
   ): Promise<string> {
     const { body } = await workspace.version(encryptedPath, versionId).expect(200);
-    return decryptContent(keys, encryptedPath, body as Buffer).toString();
+    return Buffer.from(await decryptContent(keys, encryptedPath, body as Buffer)).toString();
   }
 
   async write(path: string, content: string): Promise<void> {
     const encryptedPath = encryptPath(this.keys, path);
-    const { status } = await this.workspace.put(
-      encryptedPath,
-      encryptContent(this.keys, encryptedPath, Buffer.from(content)),
-    );
+    const envelope = await encryptContent(this.keys, encryptedPath, Buffer.from(content));
+    const { status } = await this.workspace.put(encryptedPath, Buffer.from(envelope));
     expect([200, 201]).toContain(status);
     this.histories.set(path, [...(this.histories.get(path) ?? []), content]);
     this.alive.set(path, content);
@@ -616,13 +618,13 @@ class World {
   private async mark(label: string): Promise<void> {
     await this.workspace.user
       .post(`${this.workspace.path}/checkpoints`)
-      .send({ encryptedLabel: encryptLabel(this.keys, label), kind: 'manual' })
+      .send({ encryptedLabel: await encryptLabel(this.keys, label), kind: 'manual' })
       .expect(201);
     this.checkpoints.push([label, new Map(this.alive)]);
   }
 
   private async attach(name: string, content: string): Promise<void> {
-    const envelope = encryptAsset(this.keys, Buffer.from(content));
+    const envelope = Buffer.from(await encryptAsset(this.keys, Buffer.from(content)));
     await TestAssets.of(this.workspace).create(encryptAssetName(this.keys, name), envelope).expect(201);
     this.assets.set(name, content);
   }

@@ -3,7 +3,7 @@ import supertest from 'supertest';
 import { EndedSessions, Suspensions, UserSessions } from '../../../src/domain/auth/index.js';
 import { Mail } from '../../../src/platform/mail/index.js';
 import { Subscriptions } from '../../../src/domain/billing/index.js';
-import { verificationHash } from '../../../src/domain/automation/vault-crypto.js';
+import { verificationHash } from '../../../crypto/src/index.js';
 import { WorkspacesOfUser } from '../../../src/domain/workspaces/index.js';
 import { assetToken, TestAssets } from '../assets.js';
 import { automationPath, TestVault } from '../automation.js';

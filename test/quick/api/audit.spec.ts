@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import supertest from 'supertest';
 import { type AuditEvent, AuditLog } from '../../../src/domain/auth/audit/index.js';
 import { MAX_EVENTS } from '../../../src/domain/auth/audit/audit-log.js';
-import { verificationHash } from '../../../src/domain/automation/vault-crypto.js';
+import { verificationHash } from '../../../crypto/src/index.js';
 import { PASSWORD, type Person, personAt } from '../../kit/administrators.js';
 import { TestVault } from '../../kit/automation.js';
 import { BASE_URL, startService, type TestService, type TestUser } from '../../kit/index.js';
@@ -119,7 +119,7 @@ describe('the audit log of an account', () => {
       const { user, vault, own } = await vaultOf('writes');
       const { workspace } = vault;
       const { body } = await user.get(`${workspace.path}/key-slots`).expect(200);
-      const proof = { verificationHash: verificationHash(vault.masterKey, body.verificationSalt) };
+      const proof = { verificationHash: await verificationHash(vault.masterKey, body.verificationSalt) };
       const [first, second] = [randomUUID(), randomUUID()];
       const put = (id: string, proofs: object): supertest.Test =>
         user.put(`${workspace.path}/key-slots/${id}`).send({ ...RECOVERY_SLOT, ...proofs });

@@ -394,8 +394,8 @@ describe('the database', () => {
     );
     expect(row!.row).not.toContain(one.keySession);
     expect(row!.row).not.toContain(Buffer.from(one.keySession).toString('hex'));
-    for (const key of [one.masterKey, ...(Object.values(one.keys) as Buffer[])])
-      expect(row!.row).not.toContain(key.toString('hex'));
+    for (const key of [one.masterKey, ...Object.values(one.subkeys)])
+      expect(row!.row).not.toContain(Buffer.from(key).toString('hex'));
   });
 
   it('opens no other workspace when a key or a row of key_sessions is moved to it', async () => {

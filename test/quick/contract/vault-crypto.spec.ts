@@ -1,28 +1,37 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
-  DecryptionError,
-  ENVELOPE_OVERHEAD,
-  InvalidPathError,
-  MAX_ASSET_TOKEN,
-  MAX_ENCRYPTED_PATH,
-  type VaultKeys,
   contentHash,
   decryptAsset,
   decryptAssetName,
   decryptContent,
+  DecryptionError,
   decryptLabel,
   decryptPath,
   deriveMasterKey,
+  deriveSubkeys,
   deriveVaultKeys,
   encryptAsset,
   encryptAssetName,
   encryptContent,
   encryptLabel,
   encryptPath,
+  ENVELOPE_OVERHEAD,
+  fromBase64,
+  fromBase64url,
+  InvalidPathError,
+  MAX_ASSET_TOKEN,
+  MAX_ENCRYPTED_PATH,
   normalizePath,
+  toBase64,
+  toBase64url,
+  toHex,
+  type VaultKeys,
   verificationHash,
-} from '../../../src/domain/automation/vault-crypto.js';
+} from '../../../crypto/src/index.js';
+import { contentDecipher, envelopeParts } from '../../../src/domain/automation/content-decipher.js';
+import { WipeableKeys } from '../../../src/domain/automation/wipeable-keys.js';
+import type { ByteRange } from '../../../src/platform/storage/index.js';
 
 interface Vectors {
   vaults: {
@@ -73,108 +82,117 @@ const fixed = (vector: { salt: string; nonce: string }) => ({
   salt: bytes(vector.salt),
   nonce: bytes(vector.nonce),
 });
-const keysOf = (id: string) => {
+const masterOf = (id: string): Buffer => {
   const vault = vectors.vaults.find((candidate) => candidate.id === id);
   if (!vault) throw new Error(`no vault ${id} in the vectors`);
-  return deriveVaultKeys(bytes(vault.masterKey));
+  return bytes(vault.masterKey);
 };
+const keysOf = (id: string): Promise<VaultKeys> => deriveVaultKeys(masterOf(id));
 
 describe('the published vectors', () => {
   it.each(vectors.vaults)('keys of vault $id: $note', async (vault) => {
     const master = await deriveMasterKey(vault.password, vault.encryptionSalt);
-    expect(master.toString('hex')).toBe(vault.masterKey);
-    const keys = Object.entries(deriveVaultKeys(master)) as [keyof VaultKeys, Buffer][];
-    expect(Object.fromEntries(keys.map(([name, key]) => [name, key.toString('hex')]))).toEqual(vault.keys);
-    expect(verificationHash(master, vault.verificationSalt)).toBe(vault.verificationHash);
-    expect(verificationHash(master, vault.verificationSalt.toUpperCase())).toBe(vault.verificationHash);
+    expect(toHex(master)).toBe(vault.masterKey);
+    const keys = Object.entries(await deriveSubkeys(master)).map(([name, key]) => [name, toHex(key)]);
+    expect(Object.fromEntries(keys)).toEqual(vault.keys);
+    expect(await verificationHash(master, vault.verificationSalt)).toBe(vault.verificationHash);
+    expect(await verificationHash(master, vault.verificationSalt.toUpperCase())).toBe(vault.verificationHash);
   });
 
-  it.each(vectors.paths)('path: $note', ({ vault, path, normalized, encryptedPath }) => {
-    expect(encryptPath(keysOf(vault), path)).toBe(encryptedPath);
-    expect(decryptPath(keysOf(vault), encryptedPath)).toBe(normalized ?? path);
+  it.each(vectors.paths)('path: $note', async ({ vault, path, normalized, encryptedPath }) => {
+    const keys = await keysOf(vault);
+    expect(encryptPath(keys, path)).toBe(encryptedPath);
+    expect(decryptPath(keys, encryptedPath)).toBe(normalized ?? path);
   });
 
-  it.each(vectors.contents)('content: $note', (vector) => {
-    const { vault, encryptedPath, plaintext, envelope } = vector;
-    const sealed = encryptContent(keysOf(vault), encryptedPath, bytes(plaintext), fixed(vector));
-    expect(sealed.toString('hex')).toBe(envelope);
-    expect(contentHash(sealed)).toBe(vector.contentHash);
-    expect(decryptContent(keysOf(vault), encryptedPath, bytes(envelope)).toString('hex')).toBe(plaintext);
+  it.each(vectors.contents)('content: $note', async (vector) => {
+    const { encryptedPath, plaintext, envelope } = vector;
+    const keys = await keysOf(vector.vault);
+    const sealed = await encryptContent(keys, encryptedPath, bytes(plaintext), fixed(vector));
+    expect(toHex(sealed)).toBe(envelope);
+    expect(await contentHash(sealed)).toBe(vector.contentHash);
+    expect(toHex(await decryptContent(keys, encryptedPath, bytes(envelope)))).toBe(plaintext);
   });
 
-  it.each(vectors.labels)('label: $note', (vector) => {
-    expect(encryptLabel(keysOf(vector.vault), vector.label, fixed(vector))).toBe(vector.encryptedLabel);
-    expect(decryptLabel(keysOf(vector.vault), vector.encryptedLabel)).toBe(vector.label);
+  it.each(vectors.labels)('label: $note', async (vector) => {
+    const keys = await keysOf(vector.vault);
+    expect(await encryptLabel(keys, vector.label, fixed(vector))).toBe(vector.encryptedLabel);
+    expect(await decryptLabel(keys, vector.encryptedLabel)).toBe(vector.label);
   });
 
-  it.each(vectors.assetNames)('asset name: $note', ({ vault, name, normalized, token }) => {
-    expect(encryptAssetName(keysOf(vault), name)).toBe(token);
-    expect(decryptAssetName(keysOf(vault), token)).toBe(normalized ?? name);
+  it.each(vectors.assetNames)('asset name: $note', async ({ vault, name, normalized, token }) => {
+    const keys = await keysOf(vault);
+    expect(encryptAssetName(keys, name)).toBe(token);
+    expect(decryptAssetName(keys, token)).toBe(normalized ?? name);
   });
 
-  it.each(vectors.assets)('asset: $note', (vector) => {
-    const sealed = encryptAsset(keysOf(vector.vault), bytes(vector.plaintext), fixed(vector));
-    expect(sealed.toString('hex')).toBe(vector.envelope);
-    expect(decryptAsset(keysOf(vector.vault), bytes(vector.envelope)).toString('hex')).toBe(vector.plaintext);
+  it.each(vectors.assets)('asset: $note', async (vector) => {
+    const keys = await keysOf(vector.vault);
+    expect(toHex(await encryptAsset(keys, bytes(vector.plaintext), fixed(vector)))).toBe(vector.envelope);
+    expect(toHex(await decryptAsset(keys, bytes(vector.envelope)))).toBe(vector.plaintext);
   });
 
-  it.each(vectors.rejected.plaintextPaths)('refuses a path: $note', ({ path }) => {
-    expect(() => encryptPath(keysOf('ascii'), path)).toThrow(InvalidPathError);
+  it.each(vectors.rejected.plaintextPaths)('refuses a path: $note', async ({ path }) => {
+    const keys = await keysOf('ascii');
+    expect(() => encryptPath(keys, path)).toThrow(InvalidPathError);
   });
 
-  it.each(vectors.rejected.paths)('does not open a path: $note', ({ vault, encryptedPath, error }) => {
-    expect(() => decryptPath(keysOf(vault), encryptedPath)).toThrow(
-      error === 'InvalidPathError' ? InvalidPathError : DecryptionError,
-    );
+  it.each(vectors.rejected.paths)('does not open a path: $note', async ({ vault, encryptedPath, error }) => {
+    const keys = await keysOf(vault);
+    const expected = error === 'InvalidPathError' ? InvalidPathError : DecryptionError;
+    expect(() => decryptPath(keys, encryptedPath)).toThrow(expected);
   });
 
-  it.each(vectors.rejected.contents)(
-    'does not open a content: $note',
-    ({ vault, encryptedPath, envelope }) => {
-      expect(() => decryptContent(keysOf(vault), encryptedPath, bytes(envelope))).toThrow(DecryptionError);
-    },
-  );
+  it.each(vectors.rejected.contents)('does not open a content: $note', async (vector) => {
+    const opening = decryptContent(await keysOf(vector.vault), vector.encryptedPath, bytes(vector.envelope));
+    await expect(opening).rejects.toThrow(DecryptionError);
+  });
 
-  it.each(vectors.rejected.labels)('does not open a label: $note', ({ vault, encryptedLabel }) => {
-    expect(() => decryptLabel(keysOf(vault), encryptedLabel)).toThrow(DecryptionError);
+  it.each(vectors.rejected.labels)('does not open a label: $note', async ({ vault, encryptedLabel }) => {
+    await expect(decryptLabel(await keysOf(vault), encryptedLabel)).rejects.toThrow(DecryptionError);
   });
 });
 
 describe('properties that vectors cannot show', () => {
-  const keys = keysOf('ascii');
-  const path = encryptPath(keys, 'a.md');
-
-  it('never seals the same bytes into the same envelope', () => {
-    const text = Buffer.from('the same');
-    const seal = [
-      () => encryptContent(keys, path, text).toString('hex'),
-      () => encryptAsset(keys, text).toString('hex'),
-      () => encryptLabel(keys, 'the same'),
-    ];
-    for (const once of seal) expect(once()).not.toBe(once());
+  let keys: VaultKeys;
+  let path: string;
+  beforeAll(async () => {
+    keys = await keysOf('ascii');
+    path = encryptPath(keys, 'a.md');
   });
 
-  it('opens no envelope under the key of another purpose', () => {
-    const asset = encryptAsset(keys, Buffer.from('x'));
-    expect(() => decryptLabel(keys, asset.toString('base64'))).toThrow(DecryptionError);
-    expect(() => decryptContent(keys, path, asset)).toThrow(DecryptionError);
+  it('never seals the same bytes into the same envelope', async () => {
+    const text = Buffer.from('the same');
+    const seal = [
+      async () => toHex(await encryptContent(keys, path, text)),
+      async () => toHex(await encryptAsset(keys, text)),
+      () => encryptLabel(keys, 'the same'),
+    ];
+    for (const once of seal) expect(await once()).not.toBe(await once());
+  });
+
+  it('opens no envelope under the key of another purpose', async () => {
+    const asset = await encryptAsset(keys, Buffer.from('x'));
+    await expect(decryptLabel(keys, toBase64(asset))).rejects.toThrow(DecryptionError);
+    await expect(decryptContent(keys, path, asset)).rejects.toThrow(DecryptionError);
     expect(() => decryptAssetName(keys, path)).toThrow(DecryptionError);
   });
 
-  it('opens no envelope with any one bit flipped', () => {
-    const envelope = encryptContent(keys, path, Buffer.from('note'));
+  it('opens no envelope with any one bit flipped', async () => {
+    const envelope = await encryptContent(keys, path, Buffer.from('note'));
     for (let bit = 0; bit < envelope.length * 8; bit++) {
       const altered = Buffer.from(envelope);
       altered[bit >> 3]! ^= 1 << (bit & 7);
-      expect(() => decryptContent(keys, path, altered)).toThrow(DecryptionError);
+      await expect(decryptContent(keys, path, altered)).rejects.toThrow(DecryptionError);
     }
   });
 
-  it('does not accept a plaintext path as an encrypted one', () => {
-    expect(() => encryptContent(keys, 'notes/a.md', Buffer.from('x'))).toThrow(InvalidPathError);
-    expect(() => decryptContent(keys, '', encryptContent(keys, path, Buffer.from('x')))).toThrow(
-      InvalidPathError,
-    );
+  it('does not accept a plaintext path as an encrypted one', async () => {
+    await expect(encryptContent(keys, 'notes/a.md', Buffer.from('x'))).rejects.toThrow(InvalidPathError);
+    await expect(encryptContent(keys, 'a note.md', Buffer.from('x'))).rejects.toThrow(InvalidPathError);
+    const sealed = await encryptContent(keys, path, Buffer.from('x'));
+    await expect(decryptContent(keys, '', sealed)).rejects.toThrow(InvalidPathError);
+    await expect(decryptContent(keys, '', Buffer.of(0))).rejects.toThrow(InvalidPathError);
   });
 
   it('refuses half a surrogate pair, which UTF-8 would replace', () => {
@@ -185,19 +203,110 @@ describe('properties that vectors cannot show', () => {
 
   it('holds names up to the limits of the service', () => {
     expect(encryptPath(keys, 'é'.repeat(1528))).toHaveLength(MAX_ENCRYPTED_PATH);
+    expect(() => encryptPath(keys, 'é'.repeat(1529))).toThrow(InvalidPathError);
     expect(encryptAssetName(keys, 'x'.repeat(752))).toHaveLength(MAX_ASSET_TOKEN);
     expect(() => encryptAssetName(keys, 'x'.repeat(753))).toThrow(InvalidPathError);
+  });
+
+  it('decodes only canonical base64, and only text', () => {
+    for (let length = 0; length < 20; length++) {
+      const some = Uint8Array.from({ length }, (_, at) => 255 - at * 9);
+      expect(fromBase64(toBase64(some))).toEqual(some);
+      expect(fromBase64url(toBase64url(some))).toEqual(some);
+    }
+    const ofBase64 = ['A', 'AB', 'QQ===', 'QQ', 'QR==', 'QQ==\n', ' QQ==', 'QQ=', '-_=='];
+    for (const wrong of [...ofBase64, undefined, null, 7, {}, ['QQ==']])
+      expect(() => fromBase64(wrong)).toThrow(DecryptionError);
+    for (const wrong of ['QQ==', 'QR', 'Q', '+/', '\u{1d7d8}', 8, []])
+      expect(() => fromBase64url(wrong)).toThrow(DecryptionError);
   });
 
   it('refuses keys and salts of the wrong shape', async () => {
     await expect(deriveMasterKey('x', '00'.repeat(31))).rejects.toThrow(RangeError);
     await expect(deriveMasterKey('x', 'zz'.repeat(32))).rejects.toThrow(RangeError);
-    expect(() => deriveVaultKeys(Buffer.alloc(31))).toThrow(RangeError);
-    expect(() => verificationHash(Buffer.alloc(33), '00'.repeat(32))).toThrow(RangeError);
-    expect(() => verificationHash(Buffer.alloc(32), '')).toThrow(RangeError);
-    expect(() =>
-      encryptAsset(keys, Buffer.alloc(1), { salt: Buffer.alloc(31), nonce: Buffer.alloc(12) }),
-    ).toThrow(RangeError);
+    await expect(deriveVaultKeys(new Uint8Array(31))).rejects.toThrow(RangeError);
+    await expect(verificationHash(new Uint8Array(33), '00'.repeat(32))).rejects.toThrow(RangeError);
+    await expect(verificationHash(new Uint8Array(32), '')).rejects.toThrow(RangeError);
+    const short = { salt: new Uint8Array(31), nonce: new Uint8Array(12) };
+    await expect(encryptAsset(keys, new Uint8Array(1), short)).rejects.toThrow(RangeError);
+  });
+});
+
+describe('keys in memory that can be wiped', () => {
+  const [content] = vectors.contents;
+  const wipeable = (id: string): Promise<WipeableKeys> => WipeableKeys.of(masterOf(id));
+
+  it.each([...vectors.contents, ...vectors.rejected.contents])(
+    'decrypt piece by piece: $note',
+    async (vector) => {
+      const { vault, encryptedPath } = vector;
+      const envelope = bytes(vector.envelope);
+      const decrypted = async (): Promise<string> => {
+        const parts = envelopeParts(envelope.length);
+        const part = ({ start, end }: ByteRange): Buffer => envelope.subarray(start, end + 1);
+        const ends = { header: part(parts.header), tag: part(parts.tag) };
+        const decipher = await contentDecipher(await wipeable(vault), encryptedPath, ends);
+        const pieces = Array.from(part(parts.ciphertext), (byte) => decipher.update(Buffer.of(byte)));
+        return Buffer.concat([...pieces, decipher.final()]).toString('hex');
+      };
+      if ('plaintext' in vector) expect(await decrypted()).toBe(vector.plaintext);
+      else await expect(decrypted()).rejects.toThrow();
+    },
+  );
+
+  it('are the keys of the vectors, and seal and open the same', async () => {
+    for (const { id } of vectors.vaults) {
+      const [keys, held] = [await wipeable(id), await keysOf(id)];
+      const path = encryptPath(keys, 'ä.md');
+      expect(decryptPath(held, path)).toBe('ä.md');
+      expect(decryptAssetName(held, encryptAssetName(keys, 'ä.png'))).toBe('ä.png');
+      for (let length = 0; length < 70; length++) {
+        const plain = Uint8Array.from({ length }, (_, at) => (at * 7 + length) % 256);
+        expect(await decryptContent(held, path, await encryptContent(keys, path, plain))).toEqual(plain);
+        expect(await decryptContent(keys, path, await encryptContent(held, path, plain))).toEqual(plain);
+        expect(await decryptAsset(held, await encryptAsset(keys, plain))).toEqual(plain);
+        expect(await decryptAsset(keys, await encryptAsset(held, plain))).toEqual(plain);
+        const label = 'ä'.repeat(length);
+        expect(await decryptLabel(held, await encryptLabel(keys, label))).toBe(label);
+        expect(await decryptLabel(keys, await encryptLabel(held, label))).toBe(label);
+      }
+    }
+  });
+
+  it('are overwritten, and then used by nothing: an envelope under a key of zeros would never open', async () => {
+    const { vault, encryptedPath, envelope } = content!;
+    const keys = await wipeable(vault);
+    const copy = keys.copy();
+    const owned = [keys, copy].map((one) =>
+      Object.values((one as unknown as { bytes: Record<string, Uint8Array> }).bytes),
+    );
+    const isZero = (all?: Uint8Array[]): boolean[] =>
+      (all ?? []).map((key) => key.every((byte) => byte === 0));
+    expect(isZero(owned.flat())).toEqual(Array(10).fill(false));
+    keys.wipe();
+    expect(isZero(owned[0])).toEqual(Array(5).fill(true));
+    const wiped = 'the keys of the vault have been wiped';
+    for (const use of [
+      () => encryptPath(keys, 'a.md'),
+      () => decryptPath(keys, encryptedPath),
+      () => keys.assetName,
+      () => keys.copy(),
+    ])
+      expect(use).toThrow(wiped);
+    await expect(encryptContent(keys, encryptedPath, Buffer.from('x'))).rejects.toThrow(wiped);
+    await expect(decryptContent(keys, encryptedPath, bytes(envelope))).rejects.toThrow(wiped);
+    await expect(encryptLabel(keys, 'x')).rejects.toThrow(wiped);
+    await expect(encryptAsset(keys, Buffer.from('x'))).rejects.toThrow(wiped);
+    expect(toHex(await decryptContent(copy, encryptedPath, bytes(envelope)))).toBe(content!.plaintext);
+    copy.wipe();
+    expect(isZero(owned.flat())).toEqual(Array(10).fill(true));
+  });
+
+  it('leave the master key to the caller', async () => {
+    const master = masterOf('ascii');
+    (await WipeableKeys.of(master)).wipe();
+    expect(master).toEqual(masterOf('ascii'));
+    await expect(WipeableKeys.of(master.subarray(1))).rejects.toThrow(RangeError);
   });
 });
 
@@ -233,7 +342,8 @@ function cmac(key: Buffer, message: Buffer): Buffer {
   return mac;
 }
 
-function sivEncrypt(key: Buffer, plaintext: Buffer, ...associated: Buffer[]): Buffer {
+function sivEncrypt(secret: Uint8Array, plaintext: Buffer, ...associated: Buffer[]): Buffer {
+  const key = Buffer.from(secret);
   const half = key.length / 2;
   const [macKey, ctrKey] = [key.subarray(0, half), key.subarray(half)];
   let d = cmac(macKey, Buffer.alloc(16));
@@ -249,7 +359,7 @@ function sivEncrypt(key: Buffer, plaintext: Buffer, ...associated: Buffer[]): Bu
   return Buffer.concat([iv, createCipheriv(`aes-${half * 8}-ctr`, ctrKey, counter).update(plaintext)]);
 }
 
-function hkdf(key: Buffer, salt: Buffer, info: string, length: number): Buffer {
+function hkdf(key: Uint8Array, salt: Buffer, info: string, length: number): Buffer {
   const prk = createHmac('sha256', salt.length > 0 ? salt : Buffer.alloc(32))
     .update(key)
     .digest();
@@ -262,7 +372,8 @@ function hkdf(key: Buffer, salt: Buffer, info: string, length: number): Buffer {
   return output.subarray(0, length);
 }
 
-function openEnvelope(subkey: Buffer, envelope: Buffer, associated: string): Buffer {
+function openEnvelope(subkey: Uint8Array, sealed: Uint8Array, associated: string): Buffer {
+  const envelope = Buffer.from(sealed);
   expect(envelope[0]).toBe(1);
   const key = hkdf(subkey, envelope.subarray(1, 33), '', 32);
   const cipher = createDecipheriv('aes-256-gcm', key, envelope.subarray(33, 45));
@@ -317,9 +428,9 @@ describe('an independent implementation', () => {
     expect(createHash('sha256').update(verification).digest('hex')).toBe(vault.verificationHash);
   });
 
-  it('encrypts names of every length like the client', () => {
+  it('encrypts names of every length like the client', async () => {
     for (let length = 1; length <= 200; length++) {
-      const keys = deriveVaultKeys(pseudorandom(`master ${length}`, 32));
+      const keys = await deriveVaultKeys(pseudorandom(`master ${length}`, 32));
       const name = pseudorandom(`name ${length}`, length).toString('base64url').slice(0, length);
       expect(encryptPath(keys, name)).toBe(sivEncrypt(keys.path, Buffer.from(name)).toString('base64url'));
       const token = sivEncrypt(keys.assetName, Buffer.from(name)).toString('base64url');
@@ -327,17 +438,19 @@ describe('an independent implementation', () => {
     }
   });
 
-  it('opens envelopes of the client of every length', () => {
+  it('opens envelopes of the client of every length', async () => {
     for (let length = 0; length <= 200; length++) {
-      const keys = deriveVaultKeys(pseudorandom(`master ${length}`, 32));
+      const master = pseudorandom(`master ${length}`, 32);
+      const [keys, subkeys] = [await deriveVaultKeys(master), await deriveSubkeys(master)];
       const plaintext = pseudorandom(`plaintext ${length}`, length);
       const path = encryptPath(keys, `${length}.md`);
-      const content = encryptContent(keys, path, plaintext);
+      const content = await encryptContent(keys, path, plaintext);
       expect(content).toHaveLength(length + ENVELOPE_OVERHEAD);
-      expect(openEnvelope(keys.content, content, path).equals(plaintext)).toBe(true);
-      expect(openEnvelope(keys.asset, encryptAsset(keys, plaintext), '').equals(plaintext)).toBe(true);
-      const label = encryptLabel(keys, plaintext.toString('hex'));
-      expect(openEnvelope(keys.label, Buffer.from(label, 'base64'), '').toString()).toBe(
+      expect(openEnvelope(subkeys.content, content, path).equals(plaintext)).toBe(true);
+      const asset = await encryptAsset(keys, plaintext);
+      expect(openEnvelope(subkeys.asset, asset, '').equals(plaintext)).toBe(true);
+      const label = await encryptLabel(keys, plaintext.toString('hex'));
+      expect(openEnvelope(subkeys.label, Buffer.from(label, 'base64'), '').toString()).toBe(
         plaintext.toString('hex'),
       );
     }

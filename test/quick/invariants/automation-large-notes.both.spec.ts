@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LargeNotes } from '../../../src/domain/automation/large-notes.js';
 import { GrowingBytes } from '../../../src/domain/automation/note-answer.js';
 import { NoteScanner } from '../../../src/domain/automation/note-bodies.js';
-import { ENVELOPE_OVERHEAD } from '../../../src/domain/automation/vault-crypto.js';
+import { ENVELOPE_OVERHEAD } from '../../../crypto/src/index.js';
 import { InFlightRequests, PayloadTooLarge } from '../../../src/platform/http/index.js';
 import type { WaitingClients } from '../../../src/platform/http/waiting-clients.js';
 import type { FairSemaphore } from '../../../src/platform/limits/index.js';

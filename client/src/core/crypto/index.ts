@@ -1,4 +1,4 @@
-// The one place where the client takes its cryptography from the workspace `crypto/`, which its build compiles with it.
+// The cryptography of the client is that of the workspace `crypto/`, whose sources the client's build compiles too.
 export {
   areEqual,
   type Bytes,

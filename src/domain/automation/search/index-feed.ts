@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { isUtf8 } from 'node:buffer';
+import { decryptContent, DecryptionError } from '../../../../crypto/src/index.js';
 import { EventLoopYield } from '../../../platform/async.js';
 import { Clock } from '../../../platform/clock.js';
 import { Conflict } from '../../../platform/http/index.js';
 import { BlobMissing } from '../../../platform/storage/index.js';
 import { ChangeLogReader } from '../../sync/index.js';
-import { pathOrNull, type Vault } from '../contents.js';
+import { bufferOf, pathOrNull, type Vault } from '../contents.js';
 import { type Head, NoteHeads } from '../note-heads.js';
-import { decryptContent, DecryptionError } from '../vault-crypto.js';
 import { SearchIndexes, type SessionIndex } from './search-indexes.js';
 import type { IndexedNote, TextIndex } from './text-index.js';
 
@@ -80,7 +80,7 @@ export class Feeding {
     if (head.size > LARGEST_READ) return '';
     try {
       const envelope = await this.heads.envelope(head);
-      const content = decryptContent(this.vault.keys, head.encryptedPath, envelope);
+      const content = bufferOf(await decryptContent(this.vault.keys, head.encryptedPath, envelope));
       // A split character becomes a replacement mark, which is not part of any word.
       const text = isUtf8(content) ? content.toString('utf8', 0, SEARCHED_BYTES) : '';
       content.fill(0);

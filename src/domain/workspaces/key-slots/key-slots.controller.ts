@@ -23,7 +23,7 @@ import {
   KDF_BOUNDS,
   type KeySlotKind,
   type PasswordKdf,
-} from '../../automation/key-slot-crypto.js';
+} from '../../../../crypto/src/index.js';
 import { VerifyPasswordRequest } from '../index.js';
 import {
   kdfFault,

@@ -2,6 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { isUUID } from 'class-validator';
 import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
+import {
+  checkKdf,
+  isWrappedKey,
+  type KdfRefusal,
+  KdfRefused,
+  type KeySlotKind,
+} from '../../../../crypto/src/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database, ofWorkspace, type Tx } from '../../../platform/database/index.js';
 import {
@@ -15,13 +22,6 @@ import { RateLimiter } from '../../../platform/limits/index.js';
 import { type Counter, Metrics } from '../../../platform/metrics.js';
 import { type Acting, AuditLog } from '../../auth/audit/index.js';
 import { equalSecrets } from '../../auth/index.js';
-import {
-  checkKdf,
-  isWrappedKey,
-  type KdfRefusal,
-  KdfRefused,
-  type KeySlotKind,
-} from '../../automation/key-slot-crypto.js';
 import { type LockedWorkspace, lockWorkspaceRow, type WorkspaceEntity } from '../index.js';
 
 /** The master key of a workspace, encrypted by a client under a password, recovery key or passkey. The service cannot open it. */
