@@ -1,6 +1,3 @@
-/** The clients' cryptography: pure, without a framework. `key-slots` stores only what its readers accept. */
-const CRYPTOGRAPHY = '^src/domain/automation/(vault|key-slot)-crypto\\.ts$';
-
 /**
  * The rooms of `src`, and the modules in each: imports run one way, so each sees those before it in this list and nothing after
  * it. A module in the folder of another one (`auth/audit`) has an entry of its own.
@@ -61,7 +58,7 @@ const oneWay = LAYERS.flatMap((names, index) => {
       comment: 'A layer sees the layers below it and nothing above: see the list in this file.',
       severity: 'error',
       from: { path: `^src/(${names.join('|')})` },
-      to: { path: `^src/(${above.join('|')})`, pathNot: CRYPTOGRAPHY },
+      to: { path: `^src/(${above.join('|')})` },
     },
   ];
 });
@@ -76,12 +73,7 @@ export default {
       from: { path: '^src/([^/]+/[^/]+)/' },
       to: {
         path: '^src/(platform|domain|web|operations)/[^/]+/.+',
-        pathNot: [
-          '^src/$1/',
-          '^src/[^/]+/[^/]+/index\\.ts$',
-          `^src/domain/(${INNER.join('|')})/index\\.ts$`,
-          CRYPTOGRAPHY,
-        ],
+        pathNot: ['^src/$1/', '^src/[^/]+/[^/]+/index\\.ts$', `^src/domain/(${INNER.join('|')})/index\\.ts$`],
       },
     },
     ...INNER.map((name) => ({
@@ -139,6 +131,12 @@ export default {
       to: { path: '^crypto/', pathNot: '^crypto/src/index\\.ts$' },
     },
     {
+      name: 'client-enters-crypto-in-one-file',
+      severity: 'error',
+      from: { path: '^client/', pathNot: '^client/src/core/crypto/index\\.ts$' },
+      to: { path: '^crypto/' },
+    },
+    {
       name: 'client-core-and-crypto-run-in-browsers',
       severity: 'error',
       from: { path: '^(client/src/core|crypto)/' },
@@ -154,10 +152,10 @@ export default {
       to: { path: '^client/src/cli/' },
     },
     {
-      name: 'examples-use-cryptography-alone',
+      name: 'examples-know-no-service',
       severity: 'error',
       from: { path: '^examples/' },
-      to: { path: '^src/', pathNot: CRYPTOGRAPHY },
+      to: { path: '^src/' },
     },
   ],
   options: {
