@@ -252,7 +252,7 @@ export const ACCESS_MUTANTS = [
     unit: 'account-fields#EMAIL',
     find: "[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@",
     replace: '[^@]*@',
-    tests: [['test/quick/api/email-addresses.spec.ts', 'jörg']],
+    tests: [['test/quick/api/email-addresses.both.spec.ts', 'jörg']],
   },
   {
     name: 'taken address disclosed by a sign-up',
@@ -369,7 +369,7 @@ export const ACCESS_MUTANTS = [
         typeof part === 'string'
           ? part.replace(/^delete from "auth_verifications"(.*) returning .*$/s, 'select * from "auth_verifications"$1')
           : part))),`,
-    tests: [['test/quick/api/handoff-tokens.spec.ts', 'works once: one of fifty']],
+    tests: [['test/quick/api/handoff-tokens.both.spec.ts', 'works once: one of fifty']],
   },
   {
     name: 'return address compared by its beginning',
@@ -457,7 +457,7 @@ export const ACCESS_MUTANTS = [
     unit: 'isPublicAddress',
     find: "IPv4) return address.range() === 'unicast'",
     replace: "IPv4) return ['unicast', 'private'].includes(address.range())",
-    tests: [['test/quick/api/push-subscriptions.spec.ts']],
+    tests: [['test/quick/api/push-subscriptions.both.spec.ts']],
   },
   {
     name: 'token in a log line',
@@ -466,7 +466,7 @@ export const ACCESS_MUTANTS = [
     find: 'CREDENTIAL.test(name)',
     replace: 'CREDENTIAL.test(name.slice(99))',
     tests: [
-      ['test/quick/api/errors.spec.ts'],
+      ['test/quick/api/errors.both.spec.ts'],
       ['test/quick/api/realtime.both.spec.ts', 'leaves no token in the log'],
     ],
   },
