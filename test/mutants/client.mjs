@@ -119,7 +119,7 @@ export const CLIENT_MUTANTS = [
     unit: 'BatchDownloads.fetchAll',
     find: 'if (!outcomes.has(one))',
     replace: 'if (!outcomes.has(one) && outcomes.size === 0)',
-    tests: [['test/deep/invariants/folder-batches.spec.ts', 'a connection that breaks after']],
+    tests: [['test/quick/invariants/folder-batches.both.spec.ts', 'a connection that breaks after']],
   },
   {
     name: 'snapshot ends with the cursor of its last page',

@@ -11,8 +11,8 @@ const RETENTION = 'test/quick/invariants/retention.spec.ts';
 const RULE = 'test/quick/contract/retention-rule.both.spec.ts';
 const MIGRATIONS = 'test/quick/invariants/migrations.spec.ts';
 const NODES = 'test/deep/invariants/node-router.spec.ts';
-const SCHEDULED = 'test/deep/process/scheduled-backup.spec.ts';
-const PLACES = 'test/deep/process/backup-places.spec.ts';
+const SCHEDULED = 'test/quick/process/scheduled-backup.both.spec.ts';
+const PLACES = 'test/quick/process/backup-places.both.spec.ts';
 
 export const DATA_MUTANTS = [
   {
@@ -341,7 +341,7 @@ export const DATA_MUTANTS = [
     unit: 'OrphanedCopies.giveUp',
     find: "written === 'nothing'",
     replace: "written === 'nothing' && !copy",
-    tests: [['test/deep/invariants/blob-move.spec.ts', 'was restored from before a move']],
+    tests: [['test/quick/invariants/blob-move.both.spec.ts', 'was restored from before a move']],
   },
   {
     name: 'last copy of a blob swept',
@@ -466,7 +466,7 @@ export const DATA_MUTANTS = [
     find: 'await refuseWhenInUse(client);',
     replace: '',
     also: [{ unit: 'Restores.foresee', find: 'await refuseWhenInUse(this.database.pool);', replace: '' }],
-    tests: [['test/deep/process/backup-older.spec.ts', 'does not touch a database in use']],
+    tests: [['test/quick/process/backup-older.both.spec.ts', 'does not touch a database in use']],
   },
   {
     name: 'bucket of another database taken over unasked',
@@ -474,7 +474,7 @@ export const DATA_MUTANTS = [
     unit: 'StoreAdoption.foreignId',
     find: 'if (id === undefined || mayAdopt) return id;',
     replace: 'return id;',
-    tests: [['test/deep/process/restore-store.spec.ts', 'is refused without --adopt-store']],
+    tests: [['test/quick/process/restore-store.both.spec.ts', 'is refused without --adopt-store']],
   },
   {
     name: 'shard not looked for on its node',

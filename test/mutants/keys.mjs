@@ -69,7 +69,7 @@ export const KEY_MUTANTS = [
     unit: 'automation#LIVE',
     find: 'EXISTS (SELECT 1 FROM auth_sessions a WHERE a.id = s.session_id AND a.expires_at > $3)',
     replace: 's.session_id IS NOT NULL',
-    tests: [['test/deep/api/what-ends-when.spec.ts', 'other sign-ins ended']],
+    tests: [['test/quick/api/what-ends-when.both.spec.ts', 'other sign-ins ended']],
   },
   {
     name: 'key slot written without proof',

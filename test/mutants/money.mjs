@@ -99,6 +99,6 @@ export const MONEY_MUTANTS = [
     unit: 'quotaStatements.reserve',
     find: 'used_bytes + $2 <= addon_bytes + $3',
     replace: '(SELECT a.used_bytes + $2 <= a.addon_bytes + $3 FROM storage_accounts a WHERE a.user_id = $1)',
-    tests: [['test/deep/invariants/asset-races.spec.ts', 'uploads to a quota']],
+    tests: [['test/quick/invariants/asset-races.both.spec.ts', 'uploads to a quota']],
   },
 ];

@@ -19,6 +19,7 @@ import { Exposition } from '../../kit/exposition.js';
 import { createDatabase, holdTable, startService, type TestService } from '../../kit/index.js';
 import { enterEnvironment, type ProcessEnv } from '../../kit/process.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../../kit/s3.js';
+import { itDeep, rounds } from '../../kit/rounds.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 const PARTIAL = 'partial-2026-01-01T040000.000Z';
@@ -92,7 +93,7 @@ async function drillFrom(backup: string, original: ProcessEnv): Promise<ProcessE
 }
 
 describe('a backup place', () => {
-  it('of one service is refused to another before anything changes, and its run fails', async () => {
+  itDeep('of one service is refused to another before anything changes, and its run fails', async () => {
     const place = await newPlace();
     const env = envOf(ours, place);
     await adminReport(env, 'backup', 'run');
@@ -113,7 +114,16 @@ describe('a backup place', () => {
     expect(await adminReport(env, 'backup', 'run')).toMatchObject({ kept: 1, removed: 1 });
   });
 
-  it('can be listed, verified and restored from by every service', async () => {
+  it('that is marked is refused to a run of another database, which changes nothing in it', async () => {
+    const place = await newPlace();
+    await claim(ours, place);
+    for (const name of [PARTIAL, 'scheduled-2026-01-01T040000.000Z']) await mkdir(join(place, name));
+    const before = await everythingIn(place);
+    await expect(adminReport(envOf(theirs, place), 'backup', 'run')).rejects.toThrow(refusalOf(place));
+    expect(await everythingIn(place)).toEqual(before);
+  });
+
+  itDeep('can be listed, verified and restored from by every service', async () => {
     const place = await newPlace();
     const env = envOf(theirs, place);
     await claim(ours, place);
@@ -128,7 +138,7 @@ describe('a backup place', () => {
     expect(await everythingIn(place)).toEqual(before);
   });
 
-  it('can be taken over with --adopt, and is then refused to its former owner', async () => {
+  itDeep('can be taken over with --adopt, and is then refused to its former owner', async () => {
     const place = await newPlace();
     await claim(ours, place);
     const old = 'scheduled-2026-01-01T040000.000Z';
@@ -139,27 +149,30 @@ describe('a backup place', () => {
     await claim(theirs, place);
   });
 
-  it('keeps and names the backups of its former owner after a takeover, without counting them', async () => {
-    const place = await newPlace();
-    await adminReport(envOf(ours, place), 'backup', 'run');
-    const [lost = ''] = await scheduledIn(place);
-    const unverified = 'unverified-2026-01-01T040000.000Z';
-    await cp(join(place, lost), join(place, unverified), { recursive: true });
-    const left = [lost, unverified];
-    const run = (...more: string[]): Promise<Report> =>
-      adminReport(envOf(theirs, place), 'backup', 'run', ...more);
-    const first = await run('--adopt');
-    expect(first).toMatchObject({ kept: 1, removed: 0 });
-    expect([...(first['left'] as string[])].sort()).toEqual(left);
-    expect(first.text).toMatch(/; 2 of another database are left, to be removed by hand: \S+, \S+$/);
-    expect(await run()).toMatchObject({ kept: 1, removed: 1 });
-    expect(await readdir(place)).toEqual(expect.arrayContaining(left));
-    expect(await scheduledIn(place)).toHaveLength(2);
-    for (const name of left) await rm(join(place, name), { recursive: true });
-    expect(await run()).not.toHaveProperty('left');
-  });
+  itDeep(
+    'keeps and names the backups of its former owner after a takeover, without counting them',
+    async () => {
+      const place = await newPlace();
+      await adminReport(envOf(ours, place), 'backup', 'run');
+      const [lost = ''] = await scheduledIn(place);
+      const unverified = 'unverified-2026-01-01T040000.000Z';
+      await cp(join(place, lost), join(place, unverified), { recursive: true });
+      const left = [lost, unverified];
+      const run = (...more: string[]): Promise<Report> =>
+        adminReport(envOf(theirs, place), 'backup', 'run', ...more);
+      const first = await run('--adopt');
+      expect(first).toMatchObject({ kept: 1, removed: 0 });
+      expect([...(first['left'] as string[])].sort()).toEqual(left);
+      expect(first.text).toMatch(/; 2 of another database are left, to be removed by hand: \S+, \S+$/);
+      expect(await run()).toMatchObject({ kept: 1, removed: 1 });
+      expect(await readdir(place)).toEqual(expect.arrayContaining(left));
+      expect(await scheduledIn(place)).toHaveLength(2);
+      for (const name of left) await rm(join(place, name), { recursive: true });
+      expect(await run()).not.toHaveProperty('left');
+    },
+  );
 
-  it('of an earlier version keeps the backups of the lost database after a takeover', async () => {
+  itDeep('of an earlier version keeps the backups of the lost database after a takeover', async () => {
     const place = await newPlace();
     const env = envOf(ours, place);
     await adminReport({ ...env, BACKUP_KEEP: '2' }, 'backup', 'run');
@@ -174,7 +187,7 @@ describe('a backup place', () => {
     expect(after).toEqual(expect.arrayContaining(lost));
   });
 
-  it('that is taken over during a run keeps what the new owner has there', async () => {
+  itDeep('that is taken over during a run keeps what the new owner has there', async () => {
     const place = await newPlace();
     const held = await holdTable(ours.database, 'versions');
     const running = adminReport(envOf(ours, place), 'backup', 'run');
@@ -189,7 +202,7 @@ describe('a backup place', () => {
   });
 
   it('has one owner when two databases find it empty at the same time', async () => {
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < rounds(3, 20); round++) {
       const place = await newPlace();
       const claims = [ours, theirs].map((service) => claim(service, place));
       const outcomes = await Promise.allSettled(claims);
@@ -199,45 +212,53 @@ describe('a backup place', () => {
     }
   });
 
-  it('with an incomplete mark belongs to the database of its backups, or else to the next one', async () => {
-    const place = await newPlace();
-    const mark = join(place, 'database-id');
-    const wait = jest.spyOn(SETTLING, 'wait').mockResolvedValue();
-    await adminReport(envOf(ours, place), 'backup', 'run');
-    await writeFile(mark, '');
-    await expect(claim(theirs, place)).rejects.toThrow(`${place} has a backup of another database`);
-    expect(await readFile(mark, 'utf8')).toBe('');
-    const id = await claim(ours, place);
-    expect(await readFile(mark, 'utf8')).toBe(`${id}\n`);
-    await expect(claim(theirs, place)).rejects.toThrow(refusalOf(place));
+  itDeep(
+    'with an incomplete mark belongs to the database of its backups, or else to the next one',
+    async () => {
+      const place = await newPlace();
+      const mark = join(place, 'database-id');
+      const wait = jest.spyOn(SETTLING, 'wait').mockResolvedValue();
+      await adminReport(envOf(ours, place), 'backup', 'run');
+      await writeFile(mark, '');
+      await expect(claim(theirs, place)).rejects.toThrow(`${place} has a backup of another database`);
+      expect(await readFile(mark, 'utf8')).toBe('');
+      const id = await claim(ours, place);
+      expect(await readFile(mark, 'utf8')).toBe(`${id}\n`);
+      await expect(claim(theirs, place)).rejects.toThrow(refusalOf(place));
 
-    for (const name of await scheduledIn(place)) await rm(join(place, name), { recursive: true });
-    await writeFile(mark, '');
-    wait.mockImplementationOnce(() => writeFile(mark, id)); // the process that had made it was at work
-    await expect(claim(theirs, place)).rejects.toThrow(refusalOf(place));
-    await writeFile(mark, '');
-    await claim(theirs, place);
-    wait.mockRestore();
-  });
+      for (const name of await scheduledIn(place)) await rm(join(place, name), { recursive: true });
+      await writeFile(mark, '');
+      wait.mockImplementationOnce(() => writeFile(mark, id)); // the process that had made it was at work
+      await expect(claim(theirs, place)).rejects.toThrow(refusalOf(place));
+      await writeFile(mark, '');
+      await claim(theirs, place);
+      wait.mockRestore();
+    },
+  );
 
-  it('of another database is refused to a backup by hand in it, which marks no free directory', async () => {
-    const place = await newPlace();
-    const byHand = join(place, 'by-hand');
-    expect(await adminReport(envOf(ours, place), 'backup', 'create', byHand)).toMatchObject({ damaged: [] });
-    expect(await readdir(place)).toEqual(['by-hand']);
-    await claim(ours, place);
-    const create = (...more: string[]): Promise<Report> =>
-      adminReport(envOf(theirs, ''), 'backup', 'create', join(place, 'another'), ...more);
-    const before = await everythingIn(place);
-    await expect(create()).rejects.toThrow(refusalOf(place));
-    expect(await everythingIn(place)).toEqual(before);
-    expect(await create('--adopt')).toMatchObject({ damaged: [] });
-    await expect(adminReport(envOf(ours, place), 'backup', 'run')).rejects.toThrow(refusalOf(place));
-  });
+  itDeep(
+    'of another database is refused to a backup by hand in it, which marks no free directory',
+    async () => {
+      const place = await newPlace();
+      const byHand = join(place, 'by-hand');
+      expect(await adminReport(envOf(ours, place), 'backup', 'create', byHand)).toMatchObject({
+        damaged: [],
+      });
+      expect(await readdir(place)).toEqual(['by-hand']);
+      await claim(ours, place);
+      const create = (...more: string[]): Promise<Report> =>
+        adminReport(envOf(theirs, ''), 'backup', 'create', join(place, 'another'), ...more);
+      const before = await everythingIn(place);
+      await expect(create()).rejects.toThrow(refusalOf(place));
+      expect(await everythingIn(place)).toEqual(before);
+      expect(await create('--adopt')).toMatchObject({ damaged: [] });
+      await expect(adminReport(envOf(ours, place), 'backup', 'run')).rejects.toThrow(refusalOf(place));
+    },
+  );
 });
 
 describe('a backup place that a backup by hand may not read', () => {
-  it.each(['EACCES', 'EPERM'])('counts as free (%s)', async (code) => {
+  itDeep.each(['EACCES', 'EPERM'])('counts as free (%s)', async (code) => {
     const place = await newPlace();
     await claim(ours, place);
     const cause = Object.assign(new Error(), { code });
@@ -255,7 +276,7 @@ describe('a backup place that a backup by hand may not read', () => {
 });
 
 describe('a copy restored from a backup, with the settings of the original', () => {
-  it('is refused the place of the original, whether that is marked or not', async () => {
+  itDeep('is refused the place of the original, whether that is marked or not', async () => {
     const place = await newPlace();
     const env = envOf(ours, place);
     await adminReport(env, 'backup', 'run');
@@ -278,31 +299,34 @@ describe('a copy restored from a backup, with the settings of the original', () 
 });
 
 describe('a backup place that an earlier version has used without a mark', () => {
-  it('is refused to a database that has never made a backup, and to one that has made others', async () => {
-    const place = await newPlace();
-    await adminReport(envOf(ours, place), 'backup', 'run');
-    await rm(join(place, 'database-id'));
-    const [name = ''] = await readdir(place);
-    const manifest = join(place, name, 'manifest.json');
-    const earlier = { ...(JSON.parse(await readFile(manifest, 'utf8')) as object), database: undefined };
-    await writeFile(manifest, JSON.stringify(earlier));
-    const isRefused = (): Promise<void> =>
-      expect(adminReport(envOf(theirs, place), 'backup', 'run')).rejects.toThrow(
-        `${place} has a backup of another database (${name})`,
-      );
-    await isRefused();
-    await isRefused(); // the row of the first run does not count
-    await theirs.database.query(
-      `INSERT INTO job_runs (name, started_at, ended_at)
+  itDeep(
+    'is refused to a database that has never made a backup, and to one that has made others',
+    async () => {
+      const place = await newPlace();
+      await adminReport(envOf(ours, place), 'backup', 'run');
+      await rm(join(place, 'database-id'));
+      const [name = ''] = await readdir(place);
+      const manifest = join(place, name, 'manifest.json');
+      const earlier = { ...(JSON.parse(await readFile(manifest, 'utf8')) as object), database: undefined };
+      await writeFile(manifest, JSON.stringify(earlier));
+      const isRefused = (): Promise<void> =>
+        expect(adminReport(envOf(theirs, place), 'backup', 'run')).rejects.toThrow(
+          `${place} has a backup of another database (${name})`,
+        );
+      await isRefused();
+      await isRefused(); // the row of the first run does not count
+      await theirs.database.query(
+        `INSERT INTO job_runs (name, started_at, ended_at)
        SELECT 'backup', now() - interval '2 days' + n * interval '1 minute', now() - interval '2 days' + n * interval '1 minute'
        FROM generate_series(1, 3) n`,
-    );
-    await isRefused();
-    expect(await readdir(place)).toEqual([name]);
-    await claim(ours, place);
-  });
+      );
+      await isRefused();
+      expect(await readdir(place)).toEqual([name]);
+      await claim(ours, place);
+    },
+  );
 
-  it('can be claimed by the database of its backups after a run that was killed', async () => {
+  itDeep('can be claimed by the database of its backups after a run that was killed', async () => {
     const place = await newPlace();
     const env = { ...envOf(ours, place), BACKUP_KEEP: '3' };
     await adminReport(env, 'backup', 'run');
@@ -321,7 +345,7 @@ describe('a backup place that an earlier version has used without a mark', () =>
     expect(await adminReport({ ...env, BACKUP_KEEP: '1' }, 'backup', 'run')).toMatchObject({ removed: 2 });
   });
 
-  it('is claimed by the database of its backups, even if their runs are no longer recorded', async () => {
+  itDeep('is claimed by the database of its backups, even if their runs are no longer recorded', async () => {
     const place = await newPlace();
     const at = new Date(Date.now() - 60_000);
     const name = `scheduled-${at.toISOString().replaceAll(':', '')}`;
@@ -372,7 +396,7 @@ describeWithTestServers('a backup place in S3', () => {
   const list = async (): Promise<unknown> =>
     (await target().list()).map(({ name, state }) => ({ name, state }));
 
-  it('of one service is refused to another before any removal, and taken over with --adopt', async () => {
+  itDeep('of one service is refused to another before any removal, and taken over with --adopt', async () => {
     await ours.app.get(BackupPlaces).claim(target(), false);
     const old = 'scheduled-2026-01-02T040000.000Z';
     for (const part of ['begun', 'manifest.json', 'verified'])
@@ -389,7 +413,7 @@ describeWithTestServers('a backup place in S3', () => {
     await expect(adminReport(s3Env(ours), 'backup', 'run')).rejects.toThrow(refusalOf(place()));
   });
 
-  it('that a backup by hand may not read counts as free', async () => {
+  itDeep('that a backup by hand may not read counts as free', async () => {
     await ours.app.get(BackupPlaces).claim(target(), false);
     const denied = new S3Fault(Object.assign(new Error(), { code: 'AccessDenied' }), {
       status: 403,
@@ -404,7 +428,7 @@ describeWithTestServers('a backup place in S3', () => {
     await expect(adminReport(env, 'backup', 'create', `${place()}/more`)).rejects.toThrow(refusalOf(place()));
   });
 
-  it('keeps the backups of its former owner after a takeover', async () => {
+  itDeep('keeps the backups of its former owner after a takeover', async () => {
     await adminReport(s3Env(ours), 'backup', 'run');
     const before = await list();
     const run = (...more: string[]): Promise<Report> => adminReport(s3Env(theirs), 'backup', 'run', ...more);
@@ -413,7 +437,7 @@ describeWithTestServers('a backup place in S3', () => {
     expect(await list()).toEqual(expect.arrayContaining(before as unknown[]));
   });
 
-  it('has one owner when two databases find it empty at the same time', async () => {
+  itDeep('has one owner when two databases find it empty at the same time', async () => {
     for (let round = 0; round < 5; round++) {
       bucket = s3.bucketName();
       const claims = [ours, theirs].map(({ app }) => app.get(BackupPlaces).claim(target(), false));
@@ -422,7 +446,7 @@ describeWithTestServers('a backup place in S3', () => {
     }
   });
 
-  it('has one owner even where the store ignores conditional requests', async () => {
+  itDeep('has one owner even where the store ignores conditional requests', async () => {
     const late = await theirs.app.get(DatabaseIdentity).id();
     let [arrive, release, written] = [noop, noop, noop];
     const hasArrived = new Promise<void>((resolve) => (arrive = resolve));

@@ -12,6 +12,7 @@ import {
 } from '../../kit/administrators.js';
 import { startService, type TestService } from '../../kit/index.js';
 import { formOf, textOf, Visitor } from '../../kit/visitor.js';
+import { firstOf, itDeep } from '../../kit/rounds.js';
 
 const ELEVEN_MINUTES = 11 * 60_000;
 
@@ -68,7 +69,7 @@ const state = (): Promise<object[]> =>
 describe('the account page', () => {
   const said = async ({ browser }: Person): Promise<string> => (await browser.get('/account')).text;
 
-  it('links administrators to the admin page once they have signed in with a second factor', async () => {
+  itDeep('links administrators to the admin page once they have signed in with a second factor', async () => {
     const person = await personAt(first, 'on-the-way');
     expect(await said(person)).not.toContain('administrator of this service');
     await giveFactor(first, person);
@@ -88,6 +89,15 @@ describe('/admin for anyone but administrators', () => {
   const CALLERS: readonly (readonly [string, () => Promise<Visitor>])[] = [
     ['a stranger', () => Promise.resolve(new Visitor(second.url))],
     ['a user', async () => (await personAt(second, 'plain')).browser],
+    [
+      'a demoted administrator',
+      async () => {
+        const { id, browser } = await administratorAt(second, 'demoted');
+        expect((await browser.get('/admin')).status).toBe(200);
+        await first.app.get(Administrators).demote(id, { actor: 'operator' });
+        return browser;
+      },
+    ],
     [
       'a user with a second factor',
       async () => {
@@ -126,15 +136,6 @@ describe('/admin for anyone but administrators', () => {
       },
     ],
     [
-      'a demoted administrator',
-      async () => {
-        const { id, browser } = await administratorAt(second, 'demoted');
-        expect((await browser.get('/admin')).status).toBe(200);
-        await first.app.get(Administrators).demote(id, { actor: 'operator' });
-        return browser;
-      },
-    ],
-    [
       'a suspended administrator',
       async () => {
         const { id, browser } = await administratorAt(second, 'suspended');
@@ -145,7 +146,7 @@ describe('/admin for anyone but administrators', () => {
     ],
   ];
 
-  it.each(CALLERS)('answers like an unknown address: %s', async (_, callerOf) => {
+  it.each(firstOf(3, CALLERS))('answers like an unknown address: %s', async (_, callerOf) => {
     const caller = await callerOf();
     const before = await state();
     const unknown = said(await caller.get('/nothing-is-here'));
@@ -157,7 +158,7 @@ describe('/admin for anyone but administrators', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('answers browsers with the page for unknown addresses', async () => {
+  itDeep('answers browsers with the page for unknown addresses', async () => {
     const caller = await personAt(second, 'browsing');
     const asPage = { Accept: 'text/html', Cookie: caller.browser.cookie };
     const pageAt = async (path: string): Promise<object> => {
@@ -185,7 +186,7 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
     ),
   );
 
-  it.each(PAGES)('shows %s only after the password is confirmed', async (path) => {
+  itDeep.each(PAGES)('shows %s only after the password is confirmed', async (path) => {
     const asked = await stale.browser.get(at(path));
     expect(asked.status).toBe(403);
     expect(textOf(asked.text)).toContain('Confirm that it is you');
@@ -201,19 +202,23 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
     expect((await stale.browser.get(at(path))).status).toBe(200);
   });
 
-  it.each(['https://evil.example', '//evil.example', '/\\evil.example', '/administrators', '/admin\n', ''])(
-    'redirects only within /admin: %j',
-    async (next) => {
-      const asked = await stale.browser.get('/admin');
-      const answer = await stale.browser.submit(asked, 'Confirm that it is you', {
-        next,
-        confirm_password: PASSWORD,
-      });
-      expect([answer.status, answer.headers.location]).toEqual([303, '/admin']);
-    },
-  );
+  itDeep.each([
+    'https://evil.example',
+    '//evil.example',
+    '/\\evil.example',
+    '/administrators',
+    '/admin\n',
+    '',
+  ])('redirects only within /admin: %j', async (next) => {
+    const asked = await stale.browser.get('/admin');
+    const answer = await stale.browser.submit(asked, 'Confirm that it is you', {
+      next,
+      confirm_password: PASSWORD,
+    });
+    expect([answer.status, answer.headers.location]).toEqual([303, '/admin']);
+  });
 
-  it.each(FORMS.filter((path) => path !== '/admin/confirm'))(
+  itDeep.each(FORMS.filter((path) => path !== '/admin/confirm'))(
     'changes nothing at %s without the password',
     async (path) => {
       const { values } = formOf(await stale.browser.get('/admin'), 'Confirm that it is you');
@@ -234,7 +239,7 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
     },
   );
 
-  it('carries out the submitted action once the password is entered', async () => {
+  itDeep('carries out the submitted action once the password is entered', async () => {
     const person = await personAt(first, 'asked-for');
     const { values } = formOf(await stale.browser.get('/admin'), 'Confirm that it is you');
     const fields = [['csrf_token', values.csrf_token!]] as const;
@@ -247,7 +252,7 @@ describe('/admin for an administrator who signed in more than ten minutes ago', 
 });
 
 describe('/admin with a forged form', () => {
-  it.each(FORMS)('is 403 and changes nothing at %s', async (path) => {
+  itDeep.each(FORMS)('is 403 and changes nothing at %s', async (path) => {
     const administrator = await administratorAt(first, `forms-${FORMS.indexOf(path)}`);
     const other = await administratorAt(first, `others-${FORMS.indexOf(path)}`);
     const foreign = formOf(await other.browser.get('/admin/invitations'), 'Invite').values.csrf_token!;
@@ -264,7 +269,7 @@ describe('/admin with a forged form', () => {
 });
 
 describe('/admin for an administrator', () => {
-  it('lists the accounts page by page, and finds them by address and name', async () => {
+  itDeep('lists the accounts page by page, and finds them by address and name', async () => {
     const { browser } = await administratorAt(first, 'lister');
     await first.database.query(
       `INSERT INTO users (email, name, email_verified, created_at, updated_at)
@@ -280,7 +285,7 @@ describe('/admin for an administrator', () => {
     expect(textOf((await browser.get('/admin?search=absent')).text)).toContain('There is no such account.');
   });
 
-  it('shows markup in names as text', async () => {
+  itDeep('shows markup in names as text', async () => {
     const { browser } = await administratorAt(first, 'reader');
     await first.database.query(`UPDATE users SET name = '<b id="x">bold</b>' WHERE id = $1`, [target.id]);
     const { text } = await browser.get(at('/admin/accounts/ID'));
@@ -288,7 +293,7 @@ describe('/admin for an administrator', () => {
     expect(text).toContain('&lt;b id');
   });
 
-  it('answers 404 for accounts that do not exist', async () => {
+  itDeep('answers 404 for accounts that do not exist', async () => {
     const { browser } = await administratorAt(first, 'misspelt');
     for (const id of ['x', '00000000-0000-4000-8000-000000000000']) {
       expect((await browser.get(`/admin/accounts/${id}`)).status).toBe(404);
@@ -302,7 +307,7 @@ describe('/admin for an administrator', () => {
     }
   });
 
-  it('works while the service is read-only, but deletes and invites no account', async () => {
+  itDeep('works while the service is read-only, but deletes and invites no account', async () => {
     const administrator = await administratorAt(first, 'maintainer');
     const person = await personAt(first, 'maintained');
     const { browser } = administrator;

@@ -6,10 +6,12 @@ import { eventually } from '../../kit/eventually.js';
 import { footprint, NOTHING } from '../../kit/footprint.js';
 import { startService, type TestService } from '../../kit/index.js';
 import { Random } from '../../kit/random.js';
+import { itDeep, rounds } from '../../kit/rounds.js';
 
 const SIZE = 200;
 const ROUNDS = 4;
 const ROOM = 10;
+const UPLOADS = rounds(40, 200);
 const MOST_TIMES_AGAIN = 10;
 const HOUR_MS = 60 * 60_000;
 
@@ -69,10 +71,10 @@ async function expectNothingLeftBut(assets: TestAssets, objects: number): Promis
 }
 
 describe('uploads to a quota with room for ten', () => {
-  it('create exactly ten of 200 on two instances; 190 are 507, and nothing is left of those', async () => {
+  it('create exactly ten on two instances; the others are 507, and nothing is left of those', async () => {
     const instances = await both();
-    const answers = await times(200, (i) => instances[i % 2]!.create(`t${i}`, envelope(SIZE)));
-    expect(statuses(answers)).toEqual({ 201: ROOM, 507: 200 - ROOM });
+    const answers = await times(UPLOADS, (i) => instances[i % 2]!.create(`t${i}`, envelope(SIZE)));
+    expect(statuses(answers)).toEqual({ 201: ROOM, 507: UPLOADS - ROOM });
     for (const { status, body } of answers) {
       if (status !== 507) continue;
       expect(body.code).toBe('STORAGE_QUOTA_EXCEEDED');
@@ -86,7 +88,7 @@ describe('uploads to a quota with room for ten', () => {
     await expectNothingLeftBut(instances[0], ROOM);
   });
 
-  it('count together from many workspaces of one account', async () => {
+  itDeep('count together from many workspaces of one account', async () => {
     const [here] = await both();
     const workspaces = [here];
     for (let i = 0; i < 4; i++) workspaces.push(TestAssets.of(await here.user.workspace(`w${i}`)));
@@ -109,7 +111,7 @@ describe('one token, uploaded many times at once', () => {
     expect(await assetsRevision(first.database, instances[0].workspaceId)).toBe(1);
   });
 
-  it('with one idempotency key is one row, and all requests get the same answer', async () => {
+  itDeep('with one idempotency key is one row, and all requests get the same answer', async () => {
     const instances = await both();
     let heard = 0;
     first.app.get(EventBus).on(ASSETS, (key, origin) => {
@@ -126,7 +128,7 @@ describe('one token, uploaded many times at once', () => {
     expect(await assetsRevision(first.database, instances[0].workspaceId)).toBe(1);
   });
 
-  it('is created once when an idempotency key comes with many tokens; the others are 409', async () => {
+  itDeep('is created once when an idempotency key comes with many tokens; the others are 409', async () => {
     const instances = await both();
     const answers = await times(40, (i) => instances[i % 2]!.create(`t${i}`, envelope(SIZE), 'key'));
     expect(statuses(answers)).toEqual({ 201: 1, 409: 39 });
@@ -135,7 +137,7 @@ describe('one token, uploaded many times at once', () => {
 });
 
 describe('deletions, batches and renames at the same time', () => {
-  it('free each byte once, and one of them reports a token as deleted', async () => {
+  itDeep('free each byte once, and one of them reports a token as deleted', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const [here, there] = await both();
       const tokens = Array.from({ length: ROOM }, (_, i) => `t${i}`);
@@ -155,7 +157,7 @@ describe('deletions, batches and renames at the same time', () => {
     }
   });
 
-  it('keep the usage exact in any mix on two instances', async () => {
+  itDeep('keep the usage exact in any mix on two instances', async () => {
     const random = new Random(20261120);
     const [here, there] = await both();
     const other = TestAssets.of(await here.user.workspace('other'));
@@ -186,19 +188,22 @@ describe('deletions, batches and renames at the same time', () => {
     });
   });
 
-  it('let one of several renames to a name succeed; the others are 409 and keep their names', async () => {
-    const [here, there] = await both();
-    const tokens = Array.from({ length: ROOM }, (_, i) => `t${i}`);
-    for (const token of tokens) await here.create(token, envelope(SIZE)).expect(201);
-    const answers = await times(ROOM, (i) => (i % 2 ? here : there).rename(`t${i}`, 'target'));
-    expect(statuses(answers)).toEqual({ 200: 1, 409: ROOM - 1 });
-    expect((await here.tokens()).filter((token) => token === 'target')).toHaveLength(1);
-    await expectNothingLeftBut(here, ROOM);
-  });
+  itDeep(
+    'let one of several renames to a name succeed; the others are 409 and keep their names',
+    async () => {
+      const [here, there] = await both();
+      const tokens = Array.from({ length: ROOM }, (_, i) => `t${i}`);
+      for (const token of tokens) await here.create(token, envelope(SIZE)).expect(201);
+      const answers = await times(ROOM, (i) => (i % 2 ? here : there).rename(`t${i}`, 'target'));
+      expect(statuses(answers)).toEqual({ 200: 1, 409: ROOM - 1 });
+      expect((await here.tokens()).filter((token) => token === 'target')).toHaveLength(1);
+      await expectNothingLeftBut(here, ROOM);
+    },
+  );
 });
 
 describe('a workspace that is deleted during uploads and deletions', () => {
-  it('frees every byte, and no upload leaves anything behind', async () => {
+  itDeep('frees every byte, and no upload leaves anything behind', async () => {
     for (let round = 0; round < 5; round++) {
       const [here, there] = await both();
       for (let i = 0; i < 4; i++) await here.create(`t${i}`, envelope(SIZE)).expect(201);

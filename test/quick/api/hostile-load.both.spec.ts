@@ -6,6 +6,7 @@ import { WorkspacePurge } from '../../../src/domain/workspaces/index.js';
 import { holdTable } from '../../kit/hold.js';
 import { eventually, startService, type TestService, type TestUser } from '../../kit/index.js';
 import { headOf, openSocket, unfinishedUpload } from '../../kit/raw-http.js';
+import { itDeep } from '../../kit/rounds.js';
 
 /** One user or one fault must not affect all other users. */
 describe('the service', () => {
@@ -15,7 +16,7 @@ describe('the service', () => {
   });
   afterEach(() => service.close());
 
-  it('keeps running when database connections die during sign-ups', async () => {
+  itDeep('keeps running when database connections die during sign-ups', async () => {
     for (let round = 0; round < 5; round++) {
       const signUps = Array.from({ length: 8 }, (_, i) =>
         supertest(service.url)
@@ -37,7 +38,7 @@ describe('the service', () => {
     await alice.workspace();
   });
 
-  it('refuses a body of millions of values with 400', async () => {
+  itDeep('refuses a body of millions of values with 400', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const values = `[${'{},'.repeat(2_500_000)}{}]`;
@@ -50,7 +51,7 @@ describe('the service', () => {
     await push(JSON.stringify({ deviceId: 'd', baseCursor: 0, changes: full })).expect(200);
   });
 
-  it('purges many deleted workspaces one at a time', async () => {
+  itDeep('purges many deleted workspaces one at a time', async () => {
     const alice = await service.user('alice');
     const purge = service.app.get(WorkspacePurge);
     let underWay = 0;
@@ -68,7 +69,7 @@ describe('the service', () => {
     expect(await service.database.query('SELECT id FROM workspaces')).toEqual([]);
   });
 
-  it('answers 503 with Retry-After when the database becomes read-only', async () => {
+  itDeep('answers 503 with Retry-After when the database becomes read-only', async () => {
     const alice = await service.user('alice');
     const workspace = await alice.workspace();
     const readOnly = (value: string): Promise<unknown> =>
@@ -131,7 +132,7 @@ describe('requests whose bodies never arrive', () => {
     await eventually(() => alice.get('/api/v1/workspaces').expect(200));
   });
 
-  it('fill the slots of an address when the caller is unknown', async () => {
+  itDeep('fill the slots of an address when the caller is unknown', async () => {
     const alice = await service.user('alice');
     const head = headOf('POST', '/api/auth/sign-out', { Host: 'x', 'Content-Length': '200' });
     await begin(() => {
@@ -160,7 +161,7 @@ describe('the service behind a proxy', () => {
     await service.close();
   });
 
-  it('refuses the network that exceeds its share first while the database is slow', async () => {
+  itDeep('refuses the network that exceeds its share first while the database is slow', async () => {
     const [hostile, victim] = [await service.user('hostile'), await service.user('victim')];
     const from = (ip: string, user: TestUser): supertest.Test =>
       user
@@ -180,7 +181,7 @@ describe('the service behind a proxy', () => {
     await Promise.all(answers);
   });
 
-  it('allows unknown clients of one network 500 requests at once over all its addresses', async () => {
+  itDeep('allows unknown clients of one network 500 requests at once over all its addresses', async () => {
     const head = (ip: string): Buffer =>
       headOf('POST', '/api/auth/sign-out', { Host: 'x', 'Content-Length': '200', 'X-Forwarded-For': ip });
     for (let n = 0; n < 500; n++) {
@@ -203,7 +204,7 @@ describe('POST /api/auth/sign-up/email', () => {
   });
   afterAll(() => service.close());
 
-  it.each([
+  itDeep.each([
     ['an email longer than 254 characters', { email: `${'a'.repeat(60)}@${'b'.repeat(200)}.org`, name: 'A' }],
     ['an email of thousands of characters', { email: `a@${'b.'.repeat(4000)}org`, name: 'A' }],
     ['a name of thousands of characters', { email: 'long@example.org', name: 'a'.repeat(60_000) }],

@@ -15,6 +15,7 @@ import { halfAnUpload } from '../../kit/half-upload.js';
 import { Load } from '../../kit/load.js';
 import { received, unfinishedUpload } from '../../kit/raw-http.js';
 import { type ServiceProcess, startProcess } from '../../kit/process.js';
+import { itDeep } from '../../kit/rounds.js';
 
 /** How often the process is replaced under load; SHUTDOWN_RUNS=50 for a thorough run. */
 const RUNS = Number(process.env.SHUTDOWN_RUNS ?? 3);
@@ -45,7 +46,7 @@ async function start(): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  it(
+  itDeep(
     `loses no request under load: ${RUNS} times`,
     async () => {
       await start();
@@ -71,7 +72,7 @@ describe('SIGTERM', () => {
     900_000 + RUNS * 60_000,
   );
 
-  it('ends readiness first, if it is checked, then sockets, then requests under way', async () => {
+  itDeep('ends readiness first, if it is checked, then sockets, then requests under way', async () => {
     await start();
     const ready = (): supertest.Test => supertest(service.url).get('/health/ready');
     await ready().expect(200);
@@ -89,7 +90,7 @@ describe('SIGTERM', () => {
     expect(await ended).toEqual(ENDED_WELL);
   });
 
-  it('waits a limited time for an upload that never ends, and exits with 0', async () => {
+  itDeep('waits a limited time for an upload that never ends, and exits with 0', async () => {
     await start();
     const socket = unfinishedUpload(service.url, workspace, 'bmV2ZXI');
     const answer = received(socket);

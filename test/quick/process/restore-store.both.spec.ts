@@ -16,6 +16,7 @@ import { scrub } from '../../kit/oracles.js';
 import { ADMIN, type ProcessEnv, runProcess } from '../../kit/process.js';
 import { describeWithTestServers, startS3, type TestS3 } from '../../kit/s3.js';
 import { expectNothingLostOrLeft, TestBucket } from '../../kit/stored-blobs.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 const CONTENTS = [0, 1, 2].map((file) => ({ path: `file-${file}`, bytes: randomBytes(3000) }));
@@ -112,13 +113,13 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     }
   }
 
-  it('is refused without --adopt-store, also in a dry run, and names the option', async () => {
+  itDeep('is refused without --adopt-store, also in a dry run, and names the option', async () => {
     await expectRefused(
       `The bucket ${bucket.name} belongs to another database; set S3_BUCKET to a bucket of its own, or restore with --adopt-store if that database is lost or no longer used.`,
     );
   });
 
-  it('takes the bucket over with --adopt-store: the blobs are unchanged and readable', async () => {
+  itDeep('takes the bucket over with --adopt-store: the blobs are unchanged and readable', async () => {
     const before = await objects();
     expect(await restore('--dry-run', '--adopt-store')).toMatchObject({
       dryRun: true,
@@ -139,7 +140,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRestored();
   });
 
-  it('needs no option once the database has the id of the bucket, and allows it', async () => {
+  itDeep('needs no option once the database has the id of the bucket, and allows it', async () => {
     await register(id);
     await restore('--dry-run');
     await restore('--dry-run', '--adopt-store');
@@ -147,7 +148,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRestored();
   });
 
-  it('that failed after it had taken the bucket over succeeds when it is repeated', async () => {
+  itDeep('that failed after it had taken the bucket over succeeds when it is repeated', async () => {
     const [key] = blobsOnly(await objects())[0]!;
     await bucket.remove(key);
     const whole = backup;
@@ -162,7 +163,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRestored();
   });
 
-  it('takes nothing over when the backup cannot be read, or the database is in use', async () => {
+  itDeep('takes nothing over when the backup cannot be read, or the database is in use', async () => {
     const whole = backup;
     backup = join(home, 'nothing');
     await expectRefused('does not contain a complete backup', '--adopt-store');
@@ -173,7 +174,7 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRefused('A service is running on this database; stop it first.', '--adopt-store');
   });
 
-  it('takes over no bucket while the database has blobs in another one', async () => {
+  itDeep('takes over no bucket while the database has blobs in another one', async () => {
     await register(randomUUID());
     await database.query(
       `INSERT INTO blob_leftovers (location, workspace_id, id, state, not_before)
@@ -183,29 +184,32 @@ describeWithTestServers('a restore after only the database was lost, with the bl
     await expectRefused(/ is not the one with this database's blobs/, '--adopt-store');
   });
 
-  it('reports a damaged id of the bucket', async () => {
+  itDeep('reports a damaged id of the bucket', async () => {
     await bucket.put('store-id', Buffer.from('no id'));
     await expectRefused(/^The object store-id in the bucket \S+ is damaged; /, '--adopt-store');
   });
 
-  it('creates a bucket with or without the option, and none in a dry run or without a backup', async () => {
-    for (const options of [[], ['--adopt-store']]) {
-      const fresh = new TestBucket(s3, s3.bucketName());
-      const empty = await createDatabase();
-      const place = { ...env, ...s3.env(fresh.name), DATABASE_URL: empty.url };
-      await adminReport(place, 'backup', 'restore', backup, '--dry-run', ...options);
-      await expect(
-        adminReport(place, 'backup', 'restore', join(home, 'nothing'), ...options),
-      ).rejects.toThrow('does not contain a complete backup');
-      expect(await fresh.client.bucketExists(fresh.name)).toBe(false);
-      expect(await empty.query('SELECT FROM blob_stores')).toEqual([]);
-      await adminReport(place, 'backup', 'restore', backup, ...options);
-      expect(await expectNothingLostOrLeft(empty, fresh)).toBe(CONTENTS.length);
-      await empty.drop();
-    }
-  });
+  itDeep(
+    'creates a bucket with or without the option, and none in a dry run or without a backup',
+    async () => {
+      for (const options of [[], ['--adopt-store']]) {
+        const fresh = new TestBucket(s3, s3.bucketName());
+        const empty = await createDatabase();
+        const place = { ...env, ...s3.env(fresh.name), DATABASE_URL: empty.url };
+        await adminReport(place, 'backup', 'restore', backup, '--dry-run', ...options);
+        await expect(
+          adminReport(place, 'backup', 'restore', join(home, 'nothing'), ...options),
+        ).rejects.toThrow('does not contain a complete backup');
+        expect(await fresh.client.bucketExists(fresh.name)).toBe(false);
+        expect(await empty.query('SELECT FROM blob_stores')).toEqual([]);
+        await adminReport(place, 'backup', 'restore', backup, ...options);
+        expect(await expectNothingLostOrLeft(empty, fresh)).toBe(CONTENTS.length);
+        await empty.drop();
+      }
+    },
+  );
 
-  it('to disk is the same with the option: a new database adopts the directory', async () => {
+  itDeep('to disk is the same with the option: a new database adopts the directory', async () => {
     const dataDir = await mkdtemp(join(home, 'data-'));
     for (const options of [[], ['--adopt-store']]) {
       const empty = await createDatabase();

@@ -8,6 +8,7 @@ import { createDatabase, startService, type TestDatabase, type TestService } fro
 import { expectCountedDocuments, expectDenseLogs, expectReplayLaw } from '../../kit/oracles.js';
 import { PLANTED, plantMigrations } from '../../kit/planted-migrations.js';
 import { ADMIN, runProcess, startProcess } from '../../kit/process.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const REFUSAL =
   'The database was migrated by a newer version (FromTheFuture9999999999999); start that version or a later one.\n';
@@ -37,7 +38,7 @@ async function applied(): Promise<string[]> {
 }
 
 describe('a start on an empty database', () => {
-  it('migrates it once when two instances start at once, and both become ready', async () => {
+  itDeep('migrates it once when two instances start at once, and both become ready', async () => {
     database = await createDatabase({ isEmpty: true });
     const instances = await Promise.all([startProcess(env()), startProcess(env())]);
     for (const { url } of instances)
@@ -75,7 +76,7 @@ describe('a start while instances of the previous version serve', () => {
     for (const service of [newer, older]) await service.close();
   }
 
-  it('loses no upload, with migrations of a later version', async () => {
+  itDeep('loses no upload, with migrations of a later version', async () => {
     database = await createDatabase();
     const older = await startService({ env: env() });
     const unplant = plantMigrations();
@@ -87,7 +88,7 @@ describe('a start while instances of the previous version serve', () => {
     expect(await applied()).toEqual([...NAMES, ...PLANTED.map(({ name }) => name)]);
   });
 
-  it('loses no upload from the version before the baseline, whose migrations stay listed', async () => {
+  itDeep('loses no upload from the version before the baseline, whose migrations stay listed', async () => {
     database = await createDatabase();
     const older = await startService({ env: env() }); // it sends the same statements
     await makeAsBeforeBaseline(database);

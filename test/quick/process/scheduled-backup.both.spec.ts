@@ -36,6 +36,7 @@ import {
 import { SmallDisk, whyNoDisk } from '../../kit/small-disk.js';
 import { scrub } from '../../kit/oracles.js';
 import { ADMIN, enterEnvironment, environment, type ProcessEnv } from '../../kit/process.js';
+import { itDeep } from '../../kit/rounds.js';
 
 const DAY = 24 * 60 * 60_000;
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
@@ -87,14 +88,14 @@ const wrote = (agoMs: number, isOver: boolean, error: string | null = null): Pro
     [new Date(Date.now() - agoMs), isOver ? new Date(Date.now() - agoMs) : null, error],
   );
 
-/** Makes a scheduled backup while a blob in use has the hash of other bytes. @returns the blob's id */
+/** Makes a scheduled backup with two instances while a blob in use has the hash of other bytes. @returns the blob's id */
 async function runWithDamage(): Promise<string> {
   const [{ id, sha256 }] = (await first.database.query(
     `UPDATE blobs SET sha256 = reverse(sha256) WHERE id = (SELECT min(id::text)::uuid FROM blobs WHERE state = 'live')
      RETURNING id, reverse(sha256) AS sha256`,
   )) as [{ id: string; sha256: string }];
   try {
-    await schedule(first).runIfDue();
+    await Promise.all([first, second].map((service) => schedule(service).runIfDue()));
   } finally {
     await first.database.query('UPDATE blobs SET sha256 = $2 WHERE id = $1', [id, sha256]);
   }
@@ -113,7 +114,7 @@ async function restored(backup: string): Promise<void> {
 }
 
 describe('a scheduled backup', () => {
-  it('is made once by two instances, is verified, listed and reported, and can be restored', async () => {
+  itDeep('is made once by two instances, is verified, listed and reported, and can be restored', async () => {
     const before = await Exposition.of(first);
     expect(before.text).not.toMatch(/^cloud_sync_backup_last_verified_timestamp_seconds /m);
     await Promise.all([first, second, first, second].map((service) => schedule(service).runIfDue()));
@@ -144,7 +145,7 @@ describe('a scheduled backup', () => {
     expect(await runs()).toHaveLength(1);
   });
 
-  it('is kept BACKUP_KEEP times: the oldest are removed, but no entries of the operator', async () => {
+  itDeep('is kept BACKUP_KEEP times: the oldest are removed, but no entries of the operator', async () => {
     for (const time of ['2026-01-01T040000.000Z', '2026-01-02T040000.000Z', '2926-01-01T040000.000Z'])
       await planted(time);
     await mkdir(join(backups, 'unverified-by me'));
@@ -172,8 +173,9 @@ describe('a scheduled backup', () => {
       expect.stringMatching(/^unverified-/),
     ]);
     expect(found[3]).not.toBe('unverified-2026-01-04T040000.000Z');
+    expect(await runs()).toHaveLength(1);
     expect((await runs())[0]!.error).toMatch(`The backup is kept as ${found[3]}: The backup has 1 faults`);
-    expect(first.logged()).toContain('the scheduled backup failed');
+    expect(first.logged() + second.logged()).toContain('the scheduled backup failed');
     const { text } = await Exposition.of(second);
     expect(text).toMatch(/^cloud_sync_job_last_success\{name="backup"\} 0$/m);
     expect(text).not.toMatch(/^cloud_sync_backup_last_verified_timestamp_seconds /m);
@@ -208,7 +210,7 @@ describe('a backup of a service with unswept blobs and wrong counters', () => {
   const verifyNewest = async (): Promise<Report> =>
     admin('backup', 'verify', join(backups, (await names()).sort().at(-1) ?? ''));
 
-  it('is verified as intact, with notes', async () => {
+  itDeep('is verified as intact, with notes', async () => {
     await schedule(first).runIfDue();
     expect(await names()).toEqual([expect.stringMatching(/^scheduled-/)]);
     expect(await runs()).toEqual([expect.objectContaining({ error: null })]);
@@ -219,7 +221,7 @@ describe('a backup of a service with unswept blobs and wrong counters', () => {
     expect(text).toContain('\nnote: blobs past their grace: 1 have been waiting for the sweeper too long.');
   });
 
-  it('is faulty when a blob is damaged', async () => {
+  itDeep('is faulty when a blob is damaged', async () => {
     const id = await runWithDamage();
     expect((await runs())[0]!.error).toMatch(
       new RegExp(
@@ -231,7 +233,7 @@ describe('a backup of a service with unswept blobs and wrong counters', () => {
     expect([kindsOf(findings), kindsOf(noted)]).toEqual([['bytes missing or damaged'], NOTES]);
   });
 
-  it('is faulty when the doctor reports an unknown fault', async () => {
+  itDeep('is faulty when the doctor reports an unknown fault', async () => {
     const unknown = {
       fault: 'something new',
       subject: 'it',
@@ -271,7 +273,7 @@ describe('an interrupted scheduled backup', () => {
     await held.release();
   }
 
-  it('leaves nothing that looks complete, keeps the old ones, and is repeated once', async () => {
+  itDeep('leaves nothing that looks complete, keeps the old ones, and is repeated once', async () => {
     for (const time of ['2026-01-01T040000.000Z', '2026-01-02T040000.000Z']) await planted(time);
     await killedHalfWay();
     const [draft = '', ...rest] = (await names()).sort();
@@ -299,7 +301,7 @@ describe('an interrupted scheduled backup', () => {
     ]);
   });
 
-  it('that has lost its lock makes no backup, and the run that took the lock makes one', async () => {
+  itDeep('that has lost its lock makes no backup, and the run that took the lock makes one', async () => {
     const held = await holdTable(first.database, 'versions');
     const child = spawn(process.execPath, [ADMIN, 'backup', 'run'], { env: environment(env) });
     const ended = once(child, 'exit');
@@ -319,7 +321,7 @@ describe('an interrupted scheduled backup', () => {
     expect(lost!.error).not.toBeNull();
   });
 
-  it('leaves nothing of a draft that another run has removed', async () => {
+  itDeep('leaves nothing of a draft that another run has removed', async () => {
     const draft = join(backups, 'partial-2026-01-01T040000.000Z');
     await first.app.get(Backups).create(draft);
     await rm(join(draft, 'blobs'), { recursive: true }); // its list is still being read
@@ -327,7 +329,7 @@ describe('an interrupted scheduled backup', () => {
     expect(await readdir(draft)).not.toContain('blobs');
   });
 
-  it('does not prevent a shutdown, and is due again afterwards', async () => {
+  itDeep('does not prevent a shutdown, and is due again afterwards', async () => {
     const third = await startService({ env: { ...SETTINGS, BACKUP_DIR: backups }, beside: first });
     const held = await holdTable(first.database, 'versions');
     const made = schedule(third).runIfDue();
@@ -341,7 +343,7 @@ describe('an interrupted scheduled backup', () => {
     expect(await second.app.get(BackupTimes).isDue()).toBe(true);
   });
 
-  it('leaves an old backup whose removal failed under the name of a partial one', async () => {
+  itDeep('leaves an old backup whose removal failed under the name of a partial one', async () => {
     const old = '2026-01-01T040000.000Z';
     await planted(old);
     await mkdir(join(backups, `scheduled-${old}`, 'manifest.json')); // the removal fails here, after one step
@@ -360,7 +362,7 @@ describe('an interrupted scheduled backup', () => {
 describe('a scheduled backup is due', () => {
   const isDue = (): Promise<boolean> => second.app.get(BackupTimes).isDue();
 
-  it('when there was none, after the scheduled time, and not before', async () => {
+  itDeep('when there was none, after the scheduled time, and not before', async () => {
     expect(await isDue()).toBe(true);
     await wrote(0, true);
     expect(await isDue()).toBe(false);
@@ -368,25 +370,25 @@ describe('a scheduled backup is due', () => {
     expect(await isDue()).toBe(true);
   });
 
-  it('not again after a failure', async () => {
+  itDeep('not again after a failure', async () => {
     await wrote(0, true, 'no space');
     expect(await isDue()).toBe(false);
   });
 
-  it('again after its process was killed, but not after two in a row', async () => {
+  itDeep('again after its process was killed, but not after two in a row', async () => {
     await wrote(1, false);
     expect(await isDue()).toBe(true);
     await wrote(0, false);
     expect(await isDue()).toBe(false);
   });
 
-  it('although an earlier run was recorded by a clock a year ahead', async () => {
+  itDeep('although an earlier run was recorded by a clock a year ahead', async () => {
     await wrote(-365 * DAY, true);
     expect(await isDue()).toBe(true);
     expect(await second.app.get(BackupTimes).lastVerified()).toBeUndefined();
   });
 
-  it('and counts as overdue from the next scheduled time on, however often it fails', async () => {
+  itDeep('and counts as overdue from the next scheduled time on, however often it fails', async () => {
     await wrote(10 * DAY, true);
     await wrote(3 * DAY, true);
     await wrote(2 * DAY, true, 'no space');
@@ -396,7 +398,7 @@ describe('a scheduled backup is due', () => {
     expect(overdue).toBeLessThanOrEqual(3 * DAY);
   });
 
-  it('and counts as overdue since the last verified one, even after 120 failures', async () => {
+  itDeep('and counts as overdue since the last verified one, even after 120 failures', async () => {
     await wrote(10 * DAY, true);
     for (let run = 120; run > 0; run--) await wrote(run * 60_000, true, 'no space');
     await expect(
@@ -408,7 +410,7 @@ describe('a scheduled backup is due', () => {
     expect(await times.overdueMs()).toBeGreaterThanOrEqual(9 * DAY);
   });
 
-  it('again after a run by hand that has prevented it, which is checked at intervals', async () => {
+  itDeep('again after a run by hand that has prevented it, which is checked at intervals', async () => {
     const held = await holdTable(first.database, 'versions');
     const byHand = admin('backup', 'run');
     await first.database.eventually('SELECT FROM job_runs');
@@ -425,7 +427,7 @@ describe('a scheduled backup is due', () => {
     await third.close();
   });
 
-  it('but not made while the kill switch is on', async () => {
+  itDeep('but not made while the kill switch is on', async () => {
     const killSwitch = second.app.get(KillSwitch);
     await killSwitch.set('read-only');
     await killSwitch.look();
@@ -438,7 +440,7 @@ describe('a scheduled backup is due', () => {
 });
 
 describe('a directory that cannot be written', () => {
-  it('fails the run in one sentence, and the service keeps running', async () => {
+  itDeep('fails the run in one sentence, and the service keeps running', async () => {
     const file = join(home, 'a-file');
     await writeFile(file, '');
     for (const [path, code] of [
@@ -458,7 +460,7 @@ describe('a directory that cannot be written', () => {
   });
 
   const reason = whyNoDisk();
-  (reason ? it.skip : it)('because its disk is full keeps only earlier backups', async () => {
+  (reason ? it.skip : itDeep)('because its disk is full keeps only earlier backups', async () => {
     const disk = SmallDisk.mount(16);
     try {
       const full = { ...env, BACKUP_DIR: disk.path };
@@ -478,7 +480,7 @@ describe('a directory that cannot be written', () => {
     }
   });
 
-  it('because it shares a disk with DATA_DIR that uploads need gets no backup', async () => {
+  itDeep('because it shares a disk with DATA_DIR that uploads need gets no backup', async () => {
     const { total } = await diskSpace(backups);
     const tight = { ...env, MIN_FREE_BYTES: String(total) };
     await expect(adminReport(tight, 'backup', 'run')).rejects.toThrow('too full for a backup');
@@ -486,7 +488,7 @@ describe('a directory that cannot be written', () => {
   });
 });
 
-it('the build has the backup program, bundled and unbundled', () => {
+itDeep('the build has the backup program, bundled and unbundled', () => {
   const from = (file: string): string => adminProgramFor(pathToFileURL(join(ROOT, file)).href);
   expect(from('dist/service/main.js')).toBe(join(ROOT, ADMIN)); // the parts of the bundle lie side by side
   expect(from('dist/src/operations/backup/backup-schedule.js')).toBe(
@@ -494,7 +496,7 @@ it('the build has the backup program, bundled and unbundled', () => {
   );
 });
 
-it('without BACKUP_DIR there is no schedule, and the commands say so', async () => {
+itDeep('without BACKUP_DIR there is no schedule, and the commands say so', async () => {
   const without = { ...env, BACKUP_DIR: '' };
   for (const command of ['run', 'list'])
     await expect(adminReport(without, 'backup', command)).rejects.toThrow(
@@ -507,7 +509,7 @@ it('without BACKUP_DIR there is no schedule, and the commands say so', async () 
 });
 
 describe('without the embedded PostgreSQL', () => {
-  it('the trial database has the encoding and the locale of the service’s database', async () => {
+  itDeep('the trial database has the encoding and the locale of the service’s database', async () => {
     const PLACE =
       'SELECT pg_encoding_to_char(encoding) AS encoding, datcollate, datctype FROM pg_database WHERE datname =';
     const [usual] = await first.database.query<{ datctype: string }>(`${PLACE} 'template0'`);
@@ -525,24 +527,27 @@ describe('without the embedded PostgreSQL', () => {
     await first.database.query(`DROP DATABASE ${name}`);
   });
 
-  it('the trial uses a database on the server of the service, and removes it after a failure', async () => {
-    const database = first.app.get(Database);
-    const listed = (): Promise<unknown[]> =>
-      first.database.query(`SELECT datname FROM pg_database WHERE datname ~ '^verify_[0-9a-f]{16}$'`);
-    await admin('backup', 'run');
-    const [name = ''] = await names();
-    const before = await listed();
-    await expect(
-      onTrialDatabase(database, first.database.url, async (trialUrl) => {
-        const { exitCode, text } = await verifyBackup(join(backups, name), { trialUrl });
-        expect([exitCode, text]).toEqual([undefined, expect.stringMatching(/^The backup is intact: /)]);
-        throw new Error('killed');
-      }),
-    ).rejects.toThrow('killed');
-    expect(await listed()).toEqual(before);
-  });
+  itDeep(
+    'the trial uses a database on the server of the service, and removes it after a failure',
+    async () => {
+      const database = first.app.get(Database);
+      const listed = (): Promise<unknown[]> =>
+        first.database.query(`SELECT datname FROM pg_database WHERE datname ~ '^verify_[0-9a-f]{16}$'`);
+      await admin('backup', 'run');
+      const [name = ''] = await names();
+      const before = await listed();
+      await expect(
+        onTrialDatabase(database, first.database.url, async (trialUrl) => {
+          const { exitCode, text } = await verifyBackup(join(backups, name), { trialUrl });
+          expect([exitCode, text]).toEqual([undefined, expect.stringMatching(/^The backup is intact: /)]);
+          throw new Error('killed');
+        }),
+      ).rejects.toThrow('killed');
+      expect(await listed()).toEqual(before);
+    },
+  );
 
-  it('a role without CREATEDB is reported by the doctor and by the backup', async () => {
+  itDeep('a role without CREATEDB is reported by the doctor and by the backup', async () => {
     const database = await createDatabase({ isEmpty: true });
     const role = `limited_${database.name}`;
     await database.query(`CREATE ROLE ${role}`);

@@ -9,10 +9,11 @@ import { FaultProxy } from '../../kit/fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from '../../kit/index.js';
 import { describeWithTestServers, startS3 } from '../../kit/s3.js';
 import { TestBucket } from '../../kit/stored-blobs.js';
+import { itDeep, rounds } from '../../kit/rounds.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const SIZES = [0, 61, 5_000, 65_536, 65_537, 300_000, 6 * 1024 * 1024];
+const SIZES = [0, 61, 5_000, 65_536, 65_537, 300_000, rounds(400_000, 6 * 1024 * 1024)];
 
 describeWithTestServers('a move between disk, S3 and the rows', () => {
   /** `onDisk` runs as before S3 was set up, `service` beside it with S3. */
@@ -123,7 +124,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await move('disk')).toEqual({ moved: 0, skipped: 0, failed: 0 });
   });
 
-  it('takes small files into the rows, and large ones out of them', async () => {
+  itDeep('takes small files into the rows, and large ones out of them', async () => {
     const held = await workspace();
     const configuration = service.app.get(Configuration);
     const { inlineBlobBytes } = configuration;
@@ -146,7 +147,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(0);
   });
 
-  it('moves each blob once when two run at once', async () => {
+  itDeep('moves each blob once when two run at once', async () => {
     const held = await workspace(Array.from({ length: 30 }, () => 70_000));
     const [one, two] = await Promise.all([move('s3'), move('s3')]);
     expect(one.moved + two.moved).toBe(30);
@@ -173,7 +174,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     await expectAllReadable(held);
   });
 
-  it('keeps every blob that a row still names when copies are swept', async () => {
+  itDeep('keeps every blob that a row still names when copies are swept', async () => {
     const held = await workspace([70_000]);
     expect(await move('s3')).toMatchObject({ moved: 1 });
     const [key] = await keysOf(held);
@@ -191,7 +192,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(201);
   });
 
-  it('does not use a copy that the sweeper has removed meanwhile', async () => {
+  itDeep('does not use a copy that the sweeper has removed meanwhile', async () => {
     const held = await workspace([70_000]);
     const s3 = await store('s3');
     const put = s3.put.bind(s3);
@@ -218,7 +219,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await bucket.keys()).toEqual([]);
   });
 
-  it('leaves a blob that is deleted while it is copied where it was', async () => {
+  itDeep('leaves a blob that is deleted while it is copied where it was', async () => {
     const held = await workspace([70_000]);
     const [key] = await keysOf(held);
     const s3 = await store('s3');
@@ -234,7 +235,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await bucket.keys()).toEqual([]);
   });
 
-  it('leaves deleted and damaged blobs alone, and reports them', async () => {
+  itDeep('leaves deleted and damaged blobs alone, and reports them', async () => {
     const held = await workspace([70_000, 70_000, 70_000]);
     const [missing, dying] = await keysOf(held);
     await (await store('disk')).delete(missing!);
@@ -263,7 +264,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await writeFile(pathOf(key), bytes);
     }
 
-    it.each(['s3', 'disk'] as const)('to %s, another run uses the bytes that are there', async (to) => {
+    itDeep.each(['s3', 'disk'] as const)('to %s, another run uses the bytes that are there', async (to) => {
       const held = await putBack(to);
       const target = await store(to);
       target.put = () => Promise.reject(new Error('there is nothing to write'));
@@ -274,7 +275,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    it('it does not overwrite intact bytes with damaged ones of the disk', async () => {
+    itDeep('it does not overwrite intact bytes with damaged ones of the disk', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const bytes = await bucket.bytes(key!);
@@ -285,7 +286,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    it('it overwrites nothing and marks nothing for deletion when both are damaged', async () => {
+    itDeep('it overwrites nothing and marks nothing for deletion when both are damaged', async () => {
       const held = await putBack('s3');
       const [key] = await keysOf(held);
       const cutOff = (await bucket.bytes(key!)).subarray(0, 60_000);
@@ -328,7 +329,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       };
     }
 
-    it('removes nothing after a move has brought the bytes back', async () => {
+    itDeep('removes nothing after a move has brought the bytes back', async () => {
       await standStill('s3', 'sizeOf', async () => {
         await sweepOfTwo();
         expect(await two.app.get(BlobMover).moveAll('disk')).toMatchObject({ moved: 1 });
@@ -338,7 +339,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       await expectAllReadable(held);
     });
 
-    it('does not release a later claim of another sweeper', async () => {
+    itDeep('does not release a later claim of another sweeper', async () => {
       const disk = await two.app.get(BlobStores).at('disk');
       const remove = disk.delete.bind(disk);
       let release = (): void => undefined;
@@ -362,7 +363,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
       expect(await leftovers()).toBe(0);
     });
 
-    it('does not remove a copy that was announced meanwhile', async () => {
+    itDeep('does not remove a copy that was announced meanwhile', async () => {
       const [key] = await keysOf(held);
       const [workspaceId = '', id = ''] = key!.split('/');
       await standStill('disk', 'delete', async () => {
@@ -375,7 +376,7 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     });
   });
 
-  it('moves some blobs, loses none and leaves no copy over a failing network', async () => {
+  itDeep('moves some blobs, loses none and leaves no copy over a failing network', async () => {
     const held = await workspace(Array.from({ length: 12 }, () => 70_000));
     let requests = 0;
     proxy.set(() => {
@@ -405,14 +406,17 @@ describeWithTestServers('a move between disk, S3 and the rows', () => {
     expect(await leftovers()).toBe(0);
   });
 
-  it('leaves a service without S3 to answer 503 for blobs in S3, with a warning at its start', async () => {
-    const held = await workspace([70_000]);
-    await move('s3');
-    const without = await startService({ beside: onDisk });
-    const answer = await held.notes.as(held.notes.user.at(without.url)).get('f000').expect(503);
-    expect(String(answer.body)).toBe('{"error":"the blob store cannot read"}');
-    expect(answer.headers['retry-after']).toBe('60');
-    expect(without.logged()).toContain('S3_ENDPOINT is not set, but some blobs are in an S3 store');
-    await without.close();
-  });
+  itDeep(
+    'leaves a service without S3 to answer 503 for blobs in S3, with a warning at its start',
+    async () => {
+      const held = await workspace([70_000]);
+      await move('s3');
+      const without = await startService({ beside: onDisk });
+      const answer = await held.notes.as(held.notes.user.at(without.url)).get('f000').expect(503);
+      expect(String(answer.body)).toBe('{"error":"the blob store cannot read"}');
+      expect(answer.headers['retry-after']).toBe('60');
+      expect(without.logged()).toContain('S3_ENDPOINT is not set, but some blobs are in an S3 store');
+      await without.close();
+    },
+  );
 });

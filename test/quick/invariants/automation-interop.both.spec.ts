@@ -9,8 +9,9 @@ import { automationPath, type ListedNote, urlPath } from '../../kit/automation.j
 import { startService, type TestService, TestSocket } from '../../kit/index.js';
 import { expectDenseLogs, expectReplayLaw } from '../../kit/oracles.js';
 import { TestWorkspace } from '../../kit/workspace.js';
+import { rounds } from '../../kit/rounds.js';
 
-const NOTES = 300;
+const NOTES = rounds(10, 300);
 const AT_ONCE = 8;
 const PASSWORD = 'the password of the vault';
 
