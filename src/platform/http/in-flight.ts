@@ -24,6 +24,9 @@ const FEW = 32;
 /** Memory of a request until its response has been sent, without the bytes of the response. */
 const BYTES_PER_ANSWER = 32 * 1024;
 
+/** Listeners of one event of a response: a few of ours, and one of the framework for each time that the reply is awaited. */
+const MOST_LISTENERS = 16;
+
 const NETWORK = Symbol('network');
 type Answer = ServerResponse & { [NETWORK]?: string };
 
@@ -166,6 +169,7 @@ export class InFlightRequests {
     }
     server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
       responses.add(response);
+      response.setMaxListeners(MOST_LISTENERS);
       response.on('close', leave);
     });
   }

@@ -1,8 +1,10 @@
 import { createECDH } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { WorkspaceEntity } from '../../../src/domain/workspaces/index.js';
 import { assetToken, envelope, TestAssets } from '../../kit/assets.js';
 import { TestVault } from '../../kit/automation.js';
 import { exportOf, filesIn } from '../../kit/exports.js';
-import { startService, type TestService } from '../../kit/index.js';
+import { startService, type TestService, type TestUser } from '../../kit/index.js';
 
 let service: TestService;
 beforeAll(async () => {
@@ -70,8 +72,23 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   wrong_passwords: SHORT_LIVED,
 };
 
+/** Property of a workspace → its name in the export. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { headCursor: 'cursor' };
+
+/** Columns of a workspace that are not exported. */
+const COLUMNS_LEFT_OUT: Readonly<Record<string, string>> = {
+  userId: 'the account itself',
+  verificationHash: 'knowing it counts as proof of the master key',
+  deletedAt: 'deleted workspaces are not exported',
+};
+
 /** Stands for every secret: the keys of second factors, passkeys, mail links and so on. */
 const SECRET = 'KEY-THAT-STAYS-HERE';
+
+async function withWorkspace(user: TestUser): Promise<TestUser> {
+  await user.workspace('Diary');
+  return user;
+}
 
 async function userWithEverything() {
   const user = await service.user('everything');
@@ -129,6 +146,15 @@ describe('the export of an account', () => {
     );
     const decided = [...Object.keys(EXPORTED), ...Object.keys(LEFT_OUT)].sort();
     expect(tables.map(({ name }) => name).sort()).toEqual(decided);
+  });
+
+  it('has each column of a workspace, or omits it for a stated reason', async () => {
+    const files = await filesIn(await exportOf(await service.user('columns').then(withWorkspace)));
+    const [, text] = [...files].find(([name]) => name.endsWith('/workspace.json'))!;
+    const exported = Object.keys(JSON.parse(text.toString()) as object);
+    const columns = service.app.get(DataSource).getMetadata(WorkspaceEntity).columns;
+    const names = columns.map(({ propertyName }) => OTHER_NAMES[propertyName] ?? propertyName);
+    expect(names.filter((name) => !(name in COLUMNS_LEFT_OUT) && !exported.includes(name))).toEqual([]);
   });
 
   it('contains the user’s rows of the exported tables, and no secret', async () => {

@@ -19,8 +19,8 @@ const SPECS = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8
   .map((path) => `test/${path}`);
 
 /** The part of CONTRIBUTING.md under a heading. */
-const section = (heading: string): string =>
-  contributing.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+const section = (page: string, heading: string): string =>
+  page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
 
 /** Cells of the rows of the tables in a text, without their heads. */
 const rowsIn = (text: string): string[][] =>
@@ -54,12 +54,12 @@ describe.each(DOCUMENTS)('%s', (document) => {
 });
 
 describe('CONTRIBUTING.md', () => {
-  it('lists every folder of src/ and test/', () => {
-    for (const [heading, folder] of [
-      ['The house', 'src'],
-      ['Run one test', 'test'],
+  it('lists every folder of test/, and the architecture every room of src/', () => {
+    for (const [page, heading, folder] of [
+      [read('docs/internals/architecture.md'), 'Rooms', 'src'],
+      [contributing, 'Run one test', 'test'],
     ] as const) {
-      const listed = rowsIn(section(heading)).flatMap(([cell = '']) =>
+      const listed = rowsIn(section(page, heading)).flatMap(([cell = '']) =>
         [...cell.matchAll(/`([\w-]+)\/`/g)].map(([, name]) => name),
       );
       const folders = readdirSync(join(ROOT, folder), { withFileTypes: true })
