@@ -8,7 +8,7 @@ import { AUTOMATION_ROUTES } from './automation-routes.js';
 
 /**
  * A route of the contract as data: who may use it, and a valid request. routes.spec.ts compares this table
- * with the router and the declared policies; access-matrix.spec.ts sends every route with every credential.
+ * with the router and the declared policies; access-matrix-*.spec.ts send every route with every credential.
  *
  * A new route is one more row. Take its access and flags from the specification, never from the controller, which is
  * what is checked here; give an example that answers `status`, and name the tables that it may write. A new kind of
@@ -103,7 +103,6 @@ const WRITE: readonly Scope[] = ['documents:write'];
 const EITHER: readonly Scope[] = ['documents:read', 'documents:write'];
 /** Full access alone. */
 const FULL: readonly Scope[] = ['full'];
-
 const WORKSPACE = '/api/v1/workspaces/:id';
 const FILE = `${WORKSPACE}/files/:encPath`;
 const SYNC = `${WORKSPACE}/sync`;
@@ -112,16 +111,13 @@ const CHECKPOINT = `${WORKSPACE}/checkpoints/:cpId`;
 const KEY_SLOT = `${WORKSPACE}/key-slots/:slotId`;
 const DEVICES = '/api/v1/devices';
 const ACCOUNT = '/account';
-
 const NOT_JSON = { body: '{"broken":' };
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const CLIENT_STATE = 'client_state=a-state-of-the-app_0123456789';
 const FROM_A_DEVICE = { 'X-Device-Id': 'laptop' };
 const CONTENT = ['workspaces', 'files', 'versions', 'changes', 'blobs'];
 const STORED = ['workspaces', 'assets', 'blobs', 'storage_accounts'];
-
 const ADMIN_PARAMS = { userId: '00000000-0000-4000-8000-000000000000', action: 'suspend' };
-
 const ofFile = ({ encryptedPath }: Target): Example => ({ params: { encPath: encryptedPath } });
 const ofVersion = ({ versionedPath, versionId }: Target): Example => ({
   params: { encPath: versionedPath, vid: versionId },

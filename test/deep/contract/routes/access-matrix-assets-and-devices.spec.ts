@@ -1,0 +1,3 @@
+import { describeMatrix } from '../../../kit/routes/access-matrix.js';
+
+describeMatrix('assets and devices');

@@ -1,0 +1,3 @@
+import { describeMatrix } from '../../../kit/routes/access-matrix.js';
+
+describeMatrix('workspaces');
