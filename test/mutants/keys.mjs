@@ -5,7 +5,7 @@ const VAULT_CRYPTO = 'test/quick/contract/vault-crypto.spec.ts';
 const SESSIONS = 'test/deep/api/automation-key-slots.spec.ts';
 const SLOTS = 'test/quick/api/key-slots.spec.ts';
 const VAULT = 'test/deep/client/vault.spec.ts';
-const ROTATION = 'test/deep/process/vault.spec.ts';
+const ROTATION = 'test/deep/process/vault-rotation-faults.spec.ts';
 
 export const KEY_MUTANTS = [
   {
