@@ -1,4 +1,4 @@
-// A service reduced to its database, for embedded-postgres.spec.ts to start, kill and question from outside.
+// A service reduced to its database, for embedded-postgres*.spec.ts to start, kill and question from outside.
 // Usage: node embedded-service.mjs DIST_ROOT COMMAND DATA_DIR. Speaks JSON lines on stdout; ends when stdin ends.
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';

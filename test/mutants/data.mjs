@@ -383,7 +383,7 @@ export const DATA_MUTANTS = [
     unit: 'previous-run#isSameDirectory',
     find: 'path === cluster',
     replace: "path !== ''",
-    tests: [['test/deep/process/embedded-postgres.spec.ts', 'when it is the copy of one in use']],
+    tests: [['test/deep/process/embedded-postgres-directory.spec.ts', 'when it is the copy of one in use']],
   },
   {
     name: 'old database adopted in halves',
