@@ -457,7 +457,7 @@ export const DATA_MUTANTS = [
     unit: 'LEFT_OUT',
     find: "'database_identity',",
     replace: '',
-    tests: [[PLACES, 'is refused the place of the original']],
+    tests: [['test/deep/process/backup-places-restored.spec.ts', 'is refused the place of the original']],
   },
   {
     name: 'database in use restored over',
