@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { migrations } from '../../src/platform/database/migrations/index.js';
 
-/** Adds a column and a table. Uses nothing outside the class: `process/postgres-major` writes its text into a build. */
+/** Adds a column and a table. Uses nothing outside the class: `process/postgres-major-older-schema` writes its text into a build. */
 class Palettes1999900000001 implements MigrationInterface {
   readonly name = 'Palettes1999900000001';
 
