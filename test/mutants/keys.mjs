@@ -124,7 +124,7 @@ export const KEY_MUTANTS = [
   const freshId = await addPassword(vault, fresh, change.kdf);`,
       },
     ],
-    tests: [[VAULT, 'leaves a vault']],
+    tests: [['test/deep/client/vault-password.spec.ts', 'leaves a vault']],
   },
   {
     name: 'recovery key stored before it was typed',
