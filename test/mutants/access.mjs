@@ -5,15 +5,15 @@ const WORKSPACES = 'test/quick/api/workspaces.spec.ts';
 const ACCESS = 'test/quick/api/workspace-access.spec.ts';
 const IDENTITY = 'test/deep/api/identity.spec.ts';
 const PASSWORDS = 'test/quick/api/passwords.both.spec.ts';
-const ORIGINS = 'test/quick/api/origins.both.spec.ts';
+const ORIGINS = 'test/deep/api/origins.spec.ts';
 const SUSPENSION = 'test/deep/api/suspension.spec.ts';
 const FACTORS = 'test/quick/api/second-factor.spec.ts';
 const RECOVERY = 'test/deep/api/password-recovery.spec.ts';
 const VERIFICATION = 'test/quick/api/email-verification.spec.ts';
 const SINGLE_SIGN_ON = 'test/deep/api/single-sign-on.spec.ts';
 const HANDOFF = 'test/quick/api/handoff-refusals.spec.ts';
-const ENDED = 'test/quick/invariants/ended-sessions.both.spec.ts';
-const ADMIN = 'test/quick/api/admin-pages.both.spec.ts';
+const ENDED = 'test/deep/invariants/ended-sessions.spec.ts';
+const ADMIN = 'test/deep/api/admin-pages.spec.ts';
 const INVITATIONS = 'test/quick/api/invitations.spec.ts';
 const BATCH_RACES = 'test/deep/invariants/batch-races.spec.ts';
 
@@ -194,7 +194,7 @@ export const ACCESS_MUTANTS = [
     unit: 'ENDINGS.password-changed',
     find: "ownSession: 'renewed'",
     replace: "ownSession: 'stays'",
-    tests: [['test/quick/api/what-ends-when.both.spec.ts', 'password changed by its owner']],
+    tests: [['test/deep/api/what-ends-when-identity-changes.spec.ts', 'password changed by its owner']],
   },
   {
     name: 'other sessions open after a change of the password',

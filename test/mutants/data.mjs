@@ -1,6 +1,7 @@
 // Faults in what is stored: uploads, the log and its cursors, versions, retention, blobs, migrations, backups, nodes.
 
 const FILES = 'test/deep/api/files.spec.ts';
+const UPLOADS = 'test/deep/api/files-upload.spec.ts';
 const SYNC = 'test/quick/api/sync.spec.ts';
 const VERSIONS = 'test/quick/api/versions.both.spec.ts';
 const BATCHES = 'test/quick/api/batches.both.spec.ts';
@@ -50,7 +51,7 @@ export const DATA_MUTANTS = [
     unit: 'sql:put_documents_of_many',
     find: 'IF is_live AND u.head_hash = u.hash THEN',
     replace: 'IF false THEN',
-    tests: [[FILES, 'PUT file']],
+    tests: [[UPLOADS, 'PUT file']],
   },
   {
     name: 'deleted file left deleted by an upload of its last content',
@@ -58,7 +59,10 @@ export const DATA_MUTANTS = [
     unit: 'sql:put_documents_of_many',
     find: 'IF is_live AND u.head_hash = u.hash THEN',
     replace: 'IF u.head_hash = u.hash THEN',
-    tests: [[FILES, 'lists a revived file again|removes the file from every view|PUT file']],
+    tests: [
+      [FILES, 'lists a revived file again|removes the file from every view'],
+      [UPLOADS, 'PUT file'],
+    ],
   },
   {
     name: 'revived file missing from the count',
@@ -74,7 +78,7 @@ export const DATA_MUTANTS = [
     unit: 'sql:put_documents_of_many',
     find: 'ELSIF u.if_match IS NOT NULL',
     replace: 'ELSIF false',
-    tests: [[FILES, 'a conditional upload']],
+    tests: [[UPLOADS, 'a conditional upload']],
   },
   {
     name: 'misspelt condition of a batch item ignored',
@@ -90,7 +94,7 @@ export const DATA_MUTANTS = [
     unit: 'Files.upload',
     find: 'blob.sha256 !== upload.contentHash',
     replace: 'blob.sha256.length !== upload.contentHash.length',
-    tests: [[FILES, 'with another hash is 400']],
+    tests: [[UPLOADS, 'with another hash is 400']],
   },
   {
     name: 'failure of a group hidden by a batch',
@@ -349,7 +353,7 @@ export const DATA_MUTANTS = [
     unit: 'OrphanedCopies.isSpare',
     find: 'named === null',
     replace: 'named === null || size !== null',
-    tests: [['test/deep/invariants/blob-doctor.spec.ts', 'never swept while']],
+    tests: [['test/deep/invariants/blob-doctor-s3.spec.ts', 'never swept while']],
   },
   {
     name: 'hash of any length stored',
