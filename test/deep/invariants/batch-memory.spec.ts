@@ -12,7 +12,6 @@ const ALLOWED = 64;
 const AT_ONCE = 8;
 /** The most items of a batch, each of the largest size. */
 const ITEMS = 32;
-
 const items = Array.from({ length: ITEMS }, (_, i) => i);
 const contentOf = (i: number): Buffer => Buffer.alloc(MIB, `content ${i}`);
 const ITEM_BYTES = items.map((i) =>
@@ -22,7 +21,8 @@ const LENGTH = ITEM_BYTES.reduce((sum, { length }) => sum + length, 0);
 
 /**
  * Each round starts a process, uploads batches and downloads them. The runtime decides when it collects
- * garbage, so the lowest peak of all rounds shows what the batches themselves need.
+ * garbage, so the lowest peak of all rounds shows what the batches themselves need; a round that stays below
+ * the limit is the last one.
  */
 const ROUNDS = 3;
 
@@ -34,16 +34,18 @@ interface Peaks {
 
 describe('eight of the largest batches at once', () => {
   const peaks: Peaks[] = [];
+  const lowest = (way: keyof Peaks): number => Math.min(...peaks.map((peak) => peak[way]));
   beforeAll(async () => {
-    for (let round = 0; round < ROUNDS; round++) peaks.push(await peaksOfRound());
+    while (peaks.length < ROUNDS && !(lowest('up') < ALLOWED && lowest('down') < ALLOWED))
+      peaks.push(await peaksOfRound());
   });
 
   it('go up within 64 MiB', () => {
-    expect(Math.min(...peaks.map(({ up }) => up))).toBeLessThan(ALLOWED);
+    expect(lowest('up')).toBeLessThan(ALLOWED);
   });
 
   it('come down within 64 MiB, one of them to a client that reads last', () => {
-    expect(Math.min(...peaks.map(({ down }) => down))).toBeLessThan(ALLOWED);
+    expect(lowest('down')).toBeLessThan(ALLOWED);
   });
 });
 

@@ -16,8 +16,8 @@ import {
 import { type Answer, type Call, SlotTable } from './vault-keys/slot-table.js';
 
 /** More of them: npm run model -- --keys --runs 20000 */
-const RUNS = Number(process.env['KEY_SLOT_RUNS'] ?? 1_000);
-const RUNS_AT_SERVICE = Number(process.env['KEY_SLOT_SERVICE_RUNS'] ?? 150);
+const RUNS = Number(process.env['KEY_SLOT_RUNS'] ?? 400);
+const RUNS_AT_SERVICE = Number(process.env['KEY_SLOT_SERVICE_RUNS'] ?? 50);
 const SEED = Number(process.env['KEY_SLOT_SEED'] ?? 1000);
 const LONGEST = 60;
 const LONGEST_MS = 24 * 60 * 60_000; // as many sequences as were asked for
