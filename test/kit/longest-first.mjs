@@ -7,8 +7,9 @@ import TestSequencer from '@jest/test-sequencer';
 const LAST = 'neighbours';
 
 const FIRST = [
-  ...['crash', 'tour', 'model', 'embedded-postgres', 'projections', 'start', 'access-matrix'],
-  ...['vault', 'cli', 'batch-memory', 'blob-faults', 'cli-history', 'timings', 'compose', 'scheduled-backup'],
+  ...['crash', 'tour-person', 'model', 'vault-rotation', 'projections', 'compose', 'timings', 'cli-sync'],
+  ...['access-matrix-workspaces', 'access-matrix-accounts', 'access-matrix-pages', 'batch-memory'],
+  ...['embedded-postgres-killed', 'start-refused', 'blob-faults', 'scheduled-backup-s3-interrupted'],
 ];
 
 const placeOf = ({ path }) => {
