@@ -12,8 +12,8 @@ import { NEW_PASSWORD, PASSWORD, useVaultCommand } from '../../kit/vault-command
 import { VaultWorld } from '../../kit/vault-world.js';
 
 /** For a realistic number: ROTATION_NOTES=500 npx jest vault-rotation.spec */
-const NOTES = Number(process.env['ROTATION_NOTES'] ?? 40);
-const KILLS = 10;
+const NOTES = Number(process.env['ROTATION_NOTES'] ?? 24);
+const KILLS = 6;
 const LONGEST_MS = 60 * 60_000; // for any ROTATION_NOTES
 
 const command = useVaultCommand();
