@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Report } from '../../src/operations/admin/with-service.js';
 import { BackupBucket } from '../../src/operations/backup/backup-bucket.js';
 import { bytesOf } from '../../src/operations/backup/backup-parts.js';
+import { SETTLING } from '../../src/operations/backup/place-mark.js';
 import { PATIENCE } from '../../src/platform/storage/s3/s3-connection.js';
 import { S3Objects } from '../../src/platform/storage/s3/s3-objects.js';
 import { adminReport } from './admin.js';
@@ -71,6 +72,7 @@ export class BackupsInS3 {
       DATA_DIR: this.service.dataDir,
     };
     this.leave = enterEnvironment(this.env);
+    jest.spyOn(SETTLING, 'wait').mockResolvedValue(); // each test has a new place, whose mark would take seconds
   };
 
   readonly endTest = () => {

@@ -24,6 +24,7 @@ describeWithTestServers('a backup place in S3', () => {
   });
   beforeEach(() => {
     bucket = s3.bucketName();
+    jest.spyOn(SETTLING, 'wait').mockResolvedValue(); // each test has a new place, whose mark would take seconds
   });
   afterEach(() => {
     jest.restoreAllMocks();
