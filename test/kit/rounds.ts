@@ -10,5 +10,14 @@ export const firstOf = <T>(count: number, cases: readonly T[]): readonly T[] =>
   isQuick ? cases.slice(0, count) : cases;
 
 /** Tests that take long: `npm test` skips them. */
-export const itDeep: typeof it = isQuick ? it.skip : it;
-export const describeDeep: typeof describe = isQuick ? describe.skip : describe;
+export const itDeep = ofThisFile(() => (isQuick ? it.skip : it));
+export const describeDeep = ofThisFile(() => (isQuick ? describe.skip : describe));
+
+/** Each test file has its own `it` and `describe`, and a module of the kit is loaded once for all files of a worker. */
+function ofThisFile<Declare extends jest.It | jest.Describe>(declare: () => Declare): Declare {
+  return new Proxy((() => undefined) as unknown as Declare, {
+    apply: (_target, _this, values) =>
+      Reflect.apply(declare() as (...all: unknown[]) => unknown, undefined, values),
+    get: (_target, name) => Reflect.get(declare(), name) as unknown,
+  });
+}

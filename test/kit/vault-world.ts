@@ -10,7 +10,7 @@ import {
   encryptLabel,
   encryptPath,
   type VaultKeys,
-} from '../../src/domain/automation/vault-crypto.js';
+} from '../../crypto/src/index.js';
 import { TestAssets } from './assets.js';
 import { type TestService, type TestUser, TestWorkspace } from './index.js';
 import { Random } from './random.js';
@@ -32,7 +32,7 @@ export class VaultWorld {
 
   static async fill(command: VaultCommand, user: TestUser, id: string, notes: number): Promise<VaultWorld> {
     const { masterKey } = await command.unlock(user, id, PASSWORD);
-    const keys = deriveVaultKeys(masterKey);
+    const keys = await deriveVaultKeys(masterKey);
     const world = new VaultWorld(command.service, new TestWorkspace(user, id), keys);
     const random = new Random(7);
     for (let write = 0; write < notes * 3; write++) {
@@ -73,14 +73,15 @@ export class VaultWorld {
       expect([path, found]).toEqual([path, contents]);
       const { status, body } = await workspace.get(encryptedPath);
       const current =
-        status === 200 ? decryptContent(keys, encryptedPath, body as Buffer).toString() : undefined;
+        status === 200
+          ? Buffer.from(await decryptContent(keys, encryptedPath, body as Buffer)).toString()
+          : undefined;
       expect(current).toBe(this.alive.get(path));
     }
     const { body } = await workspace.user.get(`${workspace.path}/checkpoints`).expect(200);
     const listed = (body.checkpoints as { id: string; encryptedLabel: string }[]).toReversed();
-    expect(listed.map(({ encryptedLabel }) => decryptLabel(keys, encryptedLabel))).toEqual(
-      this.checkpoints.map(([label]) => label),
-    );
+    const labels = await Promise.all(listed.map(({ encryptedLabel }) => decryptLabel(keys, encryptedLabel)));
+    expect(labels).toEqual(this.checkpoints.map(([label]) => label));
     for (const [index, [, state]] of this.checkpoints.entries())
       for (const path of this.histories.keys())
         expect(await this.noteAt(workspace, keys, listed[index]!.id, path)).toBe(state.get(path));
@@ -90,7 +91,8 @@ export class VaultWorld {
         .get(`/api/assets/${token}`)
         .set('X-Workspace-Id', workspace.id)
         .expect(200);
-      expect(decryptAsset(keys, Buffer.from(text, 'base64')).toString()).toBe(content);
+      const asset = await decryptAsset(keys, Buffer.from(text, 'base64'));
+      expect(Buffer.from(asset).toString()).toBe(content);
     }
     const list = await workspace.user.get('/api/assets/list').set('X-Workspace-Id', workspace.id).expect(200);
     expect(list.body).toHaveLength(this.assets.size);
@@ -117,15 +119,13 @@ export class VaultWorld {
     versionId: string,
   ): Promise<string> {
     const { body } = await workspace.version(encryptedPath, versionId).expect(200);
-    return decryptContent(keys, encryptedPath, body as Buffer).toString();
+    return Buffer.from(await decryptContent(keys, encryptedPath, body as Buffer)).toString();
   }
 
   async write(path: string, content: string): Promise<void> {
     const encryptedPath = encryptPath(this.keys, path);
-    const { status } = await this.workspace.put(
-      encryptedPath,
-      encryptContent(this.keys, encryptedPath, Buffer.from(content)),
-    );
+    const envelope = await encryptContent(this.keys, encryptedPath, Buffer.from(content));
+    const { status } = await this.workspace.put(encryptedPath, Buffer.from(envelope));
     expect([200, 201]).toContain(status);
     this.histories.set(path, [...(this.histories.get(path) ?? []), content]);
     this.alive.set(path, content);
@@ -141,13 +141,13 @@ export class VaultWorld {
   private async mark(label: string): Promise<void> {
     await this.workspace.user
       .post(`${this.workspace.path}/checkpoints`)
-      .send({ encryptedLabel: encryptLabel(this.keys, label), kind: 'manual' })
+      .send({ encryptedLabel: await encryptLabel(this.keys, label), kind: 'manual' })
       .expect(201);
     this.checkpoints.push([label, new Map(this.alive)]);
   }
 
   private async attach(name: string, content: string): Promise<void> {
-    const envelope = encryptAsset(this.keys, Buffer.from(content));
+    const envelope = Buffer.from(await encryptAsset(this.keys, Buffer.from(content)));
     await TestAssets.of(this.workspace).create(encryptAssetName(this.keys, name), envelope).expect(201);
     this.assets.set(name, content);
   }

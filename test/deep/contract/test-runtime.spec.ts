@@ -59,6 +59,14 @@ const WHEN_OVER = `
 const SOUND = `it('is sound', () => undefined);`;
 const LATE = `${SOUND} afterAll(() => (globalThis.isLastHookDone = true));`;
 
+/** A file of both suites, by the module that all files of a worker share. */
+const OF_BOTH = `
+  import { describeDeep, itDeep } from '${ROOT}/test/kit/rounds.ts';
+  itDeep('takes long', () => undefined);
+  itDeep.each([1, 2])('takes long with %s', () => undefined);
+  describeDeep('a long story', () => it('has a part', () => undefined));
+`;
+
 /** A file that cannot be loaded. */
 const BROKEN = `throw new Error('it cannot be loaded');`;
 
@@ -123,6 +131,13 @@ describe('the runtime of the tests', () => {
     expect(results.testResults.map(({ status }) => status)).toEqual(['passed', 'failed']);
     expect(results.testResults[1]!.message).toMatch(/it was done[^]*and asked twice/);
     expect(statusesOf(results)).toEqual([['is sound: passed'], ['is sound: passed']]);
+  });
+
+  it('declares the long tests of both suites in each file', async () => {
+    const { results } = await run({ a: OF_BOTH, b: OF_BOTH });
+    const all = ['takes long', 'takes long with 1', 'takes long with 2', 'has a part'];
+    const expected = all.map((title) => `${title}: passed`);
+    expect(statusesOf(results)).toEqual([expected, expected]);
   });
 
   it('lets a reporter print after the last file', async () => {

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as client from '../../../client/src/core/index.js';
 import { loadJson, saveJson } from '../../../examples/json-file.js';
-import { deriveVaultKeys } from '../../../src/domain/automation/vault-crypto.js';
+import { deriveVaultKeys } from '../../../crypto/src/index.js';
 import { type TestUser, TestWorkspace } from '../../kit/index.js';
 import { NEW_PASSWORD, PASSWORD, useVaultCommand } from '../../kit/vault-command.js';
 import { VaultWorld } from '../../kit/vault-world.js';
@@ -50,7 +50,7 @@ describe('vault rotate', () => {
     const newId = await rotationOf(user, oldId, whenComparing(oldId, write));
     expect(write).toHaveBeenCalled();
     const fresh = await command.unlock(user, newId, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('completes although each attempt loses the response to its last request', async () => {
@@ -73,7 +73,7 @@ describe('vault rotate', () => {
     }
     await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
     const fresh = await command.unlock(user, newId, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('deletes nothing when a checkpoint marks another state', async () => {
@@ -110,7 +110,7 @@ describe('vault rotate', () => {
     await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
     expect(await rotationOf(user, oldId)).toBe(other);
     const fresh = await command.unlock(user, other, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, other), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, other), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('starts over when the new workspace was deleted', async () => {
@@ -126,7 +126,7 @@ describe('vault rotate', () => {
     const newId = await rotationOf(user, oldId);
     expect(newId).not.toBe(deleted);
     const fresh = await command.unlock(user, newId, NEW_PASSWORD);
-    await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+    await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
   });
 
   it('encrypts nothing under a derived key when the service hides the new slot', async () => {

@@ -5,7 +5,7 @@ import {
   encryptAssetName,
   encryptContent,
   encryptPath,
-} from '../../../src/domain/automation/vault-crypto.js';
+} from '../../../crypto/src/index.js';
 import { TestAssets } from '../../kit/assets.js';
 import { TestWorkspace } from '../../kit/index.js';
 import { NEW_PASSWORD, PASSWORD, useVaultCommand } from '../../kit/vault-command.js';
@@ -40,7 +40,7 @@ describe('vault rotate', () => {
       const newId = out.trim();
       await user.get(`/api/v1/workspaces/${oldId}`).expect(404);
       const fresh = await command.unlock(user, newId, NEW_PASSWORD);
-      await world.expectIn(new TestWorkspace(user, newId), deriveVaultKeys(fresh.masterKey));
+      await world.expectIn(new TestWorkspace(user, newId), await deriveVaultKeys(fresh.masterKey));
       await expect(command.unlock(user, newId, PASSWORD)).rejects.toThrow(client.WrongSecret);
     },
     LONGEST_MS,
@@ -73,7 +73,7 @@ describe('vault rotate', () => {
   it('stops at content that it cannot read, and continues with later changes', async () => {
     const user = await command.someone();
     const oldId = await command.newVault(user);
-    const keys = deriveVaultKeys((await command.unlock(user, oldId, PASSWORD)).masterKey);
+    const keys = await deriveVaultKeys((await command.unlock(user, oldId, PASSWORD)).masterKey);
     const workspace = new TestWorkspace(user, oldId);
     const token = encryptAssetName(keys, 'damaged.png');
     await TestAssets.of(workspace).create(token, Buffer.alloc(100, 1)).expect(201);
@@ -82,11 +82,12 @@ describe('vault rotate', () => {
     await user.get(`/api/v1/workspaces/${oldId}`).expect(200);
     await user.delete(`/api/assets/${token}`).set('X-Workspace-Id', oldId).expect(200);
     const path = encryptPath(keys, 'late.md');
-    await workspace.put(path, encryptContent(keys, path, Buffer.from('late'))).expect(201);
+    const sealed = Buffer.from(await encryptContent(keys, path, Buffer.from('late')));
+    await workspace.put(path, sealed).expect(201);
     const { out } = await command.run(user, ['rotate', oldId], { env });
-    const fresh = deriveVaultKeys((await command.unlock(user, out.trim(), NEW_PASSWORD)).masterKey);
+    const fresh = await deriveVaultKeys((await command.unlock(user, out.trim(), NEW_PASSWORD)).masterKey);
     const late = encryptPath(fresh, 'late.md');
     const { body } = await new TestWorkspace(user, out.trim()).get(late).expect(200);
-    expect(decryptContent(fresh, late, body as Buffer).toString()).toBe('late');
+    expect(Buffer.from(await decryptContent(fresh, late, body as Buffer)).toString()).toBe('late');
   });
 });

@@ -3,8 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as client from '../../../client/src/core/index.js';
 import { openVault, setUpAccount } from '../../../examples/demo/account.js';
-import { formatRecoveryKey } from '../../../src/domain/automation/key-slot-crypto.js';
-import { deriveMasterKey, verificationHash } from '../../../src/domain/automation/vault-crypto.js';
+import { deriveMasterKey, formatRecoveryKey, verificationHash } from '../../../crypto/src/index.js';
 import { FolderDevice } from '../../kit/folder-device.js';
 import type { TestUser, TestWorkspace } from '../../kit/index.js';
 import { NEW_PASSWORD, PASSWORD, useVaultCommand } from '../../kit/vault-command.js';
@@ -14,14 +13,14 @@ const command = useVaultCommand();
 /** Sets up a vault as clients did before key slots. */
 async function oldVault(
   user: TestUser,
-): Promise<{ workspace: TestWorkspace; masterKey: Buffer; salt: string }> {
+): Promise<{ workspace: TestWorkspace; masterKey: Uint8Array; salt: string }> {
   const workspace = await user.workspace();
   const [encryptionSalt, verificationSalt] = ['5a'.repeat(32), 'a5'.repeat(32)];
   const masterKey = await deriveMasterKey(PASSWORD, encryptionSalt);
   const setup = {
     encryptionSalt,
     verificationSalt,
-    verificationHash: verificationHash(masterKey, verificationSalt),
+    verificationHash: await verificationHash(masterKey, verificationSalt),
   };
   await user.post(`${workspace.path}/setup-encryption`).send(setup).expect(200);
   return { workspace, masterKey, salt: encryptionSalt };
@@ -79,9 +78,10 @@ describe('vault commands', () => {
   it('store no recovery key that was not confirmed', async () => {
     const user = await command.someone();
     const id = await command.newVault(user);
+    const other = await formatRecoveryKey(randomBytes(32));
     const { code, err } = await command.run(user, ['recovery', id], {
       env: { VAULT_PASSWORD: PASSWORD },
-      answers: [() => formatRecoveryKey(randomBytes(32)), ...Array.from({ length: 4 }, () => () => 'no key')],
+      answers: [() => other, ...Array.from({ length: 4 }, () => () => 'no key')],
     });
     expect([code, err]).toEqual([1, expect.stringContaining('this is another recovery key')]);
     expect((await command.unlock(user, id, PASSWORD)).listed.map(({ kind }) => kind)).toEqual(['password']);
@@ -197,7 +197,7 @@ describe('a device', () => {
     ]);
     await command.service.database.query(
       'UPDATE workspaces SET encryption_salt = $2, verification_salt = $2, verification_hash = $3 WHERE id = $1',
-      [account.workspaceId, '00'.repeat(32), verificationHash(masterKey, '00'.repeat(32))],
+      [account.workspaceId, '00'.repeat(32), await verificationHash(masterKey, '00'.repeat(32))],
     );
     const send = jest.spyOn(globalThis, 'fetch');
     await expect(openVault(command.service.url, account)).rejects.toThrow('no longer returns the key slots');
