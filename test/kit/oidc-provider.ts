@@ -35,6 +35,16 @@ export interface OidcOptions {
   readonly authMethod?: 'client_secret_basic' | 'client_secret_post';
 }
 
+/** The library prints that its defaults are for development, which tests know. The console is put back after the file. */
+function keepQuietAboutDefaults(): void {
+  for (const level of ['info', 'warn'] as const) {
+    const print = console[level];
+    jest
+      .spyOn(console, level)
+      .mockImplementation((...texts) => String(texts[0]).startsWith('oidc-provider ') || print(...texts));
+  }
+}
+
 /** A real OpenID Connect provider on a local port, with answers that a test can spoil. */
 export class OidcProvider {
   readonly people = new Map<string, Person>();
@@ -62,6 +72,7 @@ export class OidcProvider {
     const url = `http://127.0.0.1:${port}`;
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     const jwk = { ...(await exportJWK(privateKey)), kid: 'the-key', use: 'sig', alg: 'RS256' };
+    keepQuietAboutDefaults();
     const provider = new Provider(
       url,
       configurationOf(options, jwk, (sub) => started.people.get(sub)),
