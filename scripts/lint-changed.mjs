@@ -2,16 +2,17 @@
 // change causes in another file is found by `npm run lint`.
 import { execFileSync, spawnSync } from 'node:child_process';
 
-const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
+const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).split('\0').filter(Boolean);
 const changed = [
-  ...git('diff', '--name-only', '--diff-filter=d', 'HEAD'),
-  ...git('ls-files', '--others', '--exclude-standard'),
+  ...git('diff', '--name-only', '-z', '--relative', '--diff-filter=d', 'HEAD'),
+  ...git('ls-files', '-z', '--others', '--exclude-standard'),
 ];
 const code = changed.filter((file) => /\.(tsx?|[mc]?js)$/.test(file));
 
 /** Ends with status 1 when the command, of node_modules/.bin as npm has it in PATH, does not succeed. */
 function run(command, ...values) {
-  const { status } = spawnSync(command, values, { stdio: 'inherit' });
+  const { status, error } = spawnSync(command, values, { stdio: 'inherit' });
+  if (error) console.error(error.message);
   if (status !== 0) process.exit(1);
 }
 

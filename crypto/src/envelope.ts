@@ -1,7 +1,7 @@
 import { type Bytes, concat, randomBytes } from './bytes.js';
-import type { Hkdf } from './derivations.js';
 import { DecryptionError } from './errors.js';
 import { type HeldKey, hkdfOf } from './hash.js';
+import { type Aead, openBy, type Primitives, sealBy } from './primitives.js';
 
 /** Bytes that an envelope adds to its plaintext: version 1, salt 32, nonce 12, tag 16. */
 export const ENVELOPE_OVERHEAD = 61;
@@ -15,21 +15,30 @@ const NONCE_BYTES = ENVELOPE_FORM.nonceBytes;
 const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
 const NO_INFO = new Uint8Array();
 
-/**
- * A key from which each envelope derives its own: held by WebCrypto, or a function that derives 32 bytes from the salt of an
- * envelope. These are wiped after use.
- */
-export type EnvelopeKey = HeldKey | ((salt: Bytes) => Bytes | Promise<Bytes>);
+/** A key from which each envelope derives its own: held by WebCrypto, or by a program that wipes it. */
+export type EnvelopeKey = HeldKey | OwnedKey;
+
+/** A key whose bytes its owner wipes. */
+interface OwnedKey {
+  /** The AES key of the envelope with this salt, which is wiped after use. */
+  readonly derive: (salt: Bytes) => Bytes | Promise<Bytes>;
+  readonly aead: Aead;
+}
 
 /** For a key that its owner wipes when all envelopes are sealed or opened. @param key 32 bytes, not copied */
-export const envelopeKey =
-  (key: Uint8Array, hkdf: Hkdf): EnvelopeKey =>
-  (salt) =>
-    hkdf(key, { salt, info: '', length: 32 });
+export const envelopeKey = (
+  key: Uint8Array,
+  { hkdf, aead }: Pick<Primitives, 'hkdf' | 'aead'>,
+): EnvelopeKey => ({
+  derive: (salt) => hkdf(key, { salt, info: '', length: 32 }),
+  aead,
+});
+
+const isOwned = (key: EnvelopeKey): key is OwnedKey => 'aead' in key;
 
 /** The AES key of the envelope with this salt, which the caller wipes. */
 export const ownKeyBytes = (key: EnvelopeKey, salt: Bytes): Bytes | Promise<Bytes> =>
-  typeof key === 'function' ? key(salt) : hkdfOf(key, { salt, info: '', length: 32 });
+  isOwned(key) ? key.derive(salt) : hkdfOf(key, { salt, info: '', length: 32 });
 
 /** Fixes the random parts of an envelope. For test vectors only: using a pair twice with one key reveals both texts. */
 export interface FixedRandomness {
@@ -50,9 +59,11 @@ export async function sealEnvelope(
   const nonce = fixed?.nonce ?? randomBytes(NONCE_BYTES);
   if (salt.length !== SALT_BYTES || nonce.length !== NONCE_BYTES)
     throw new RangeError('salt must be 32 bytes and nonce 12');
-  const own = await ownKey(key, salt as Bytes, 'encrypt');
-  const ciphertext = await crypto.subtle.encrypt(gcm(nonce, associated), own, plaintext as Bytes);
-  return concat(Uint8Array.of(VERSION), salt, nonce, new Uint8Array(ciphertext));
+  const box = { nonce, associated };
+  const sealed = isOwned(key)
+    ? await withBytes(key.derive(salt as Bytes), (own) => key.aead.seal(own, box, plaintext))
+    : await sealBy(await heldKey(key, salt as Bytes, 'encrypt'), box, plaintext);
+  return concat(Uint8Array.of(VERSION), salt, nonce, sealed);
 }
 
 /** @throws DecryptionError when the envelope was not made with this key and associated data, or was altered */
@@ -63,30 +74,26 @@ export async function openEnvelope(
 ): Promise<Bytes> {
   if (envelope.length < ENVELOPE_OVERHEAD) throw new DecryptionError('the envelope is too short');
   if (envelope[0] !== VERSION) throw new DecryptionError('the envelope has an unknown version');
-  const own = await ownKey(key, envelope.subarray(1, 1 + SALT_BYTES) as Bytes, 'decrypt');
-  const nonce = envelope.subarray(1 + SALT_BYTES, HEADER_BYTES);
-  const ciphertext = envelope.subarray(HEADER_BYTES) as Bytes;
-  try {
-    return new Uint8Array(await crypto.subtle.decrypt(gcm(nonce, associated), own, ciphertext));
-  } catch (cause) {
-    throw new DecryptionError('the envelope does not open: wrong key, altered or of another path', { cause });
-  }
+  const salt = envelope.subarray(1, 1 + SALT_BYTES) as Bytes;
+  const box = { nonce: envelope.subarray(1 + SALT_BYTES, HEADER_BYTES), associated };
+  const sealed = envelope.subarray(HEADER_BYTES);
+  const plaintext = isOwned(key)
+    ? await withBytes(key.derive(salt), (own) => key.aead.open(own, box, sealed))
+    : await openBy(await heldKey(key, salt, 'decrypt'), box, sealed);
+  if (plaintext) return plaintext;
+  throw new DecryptionError('the envelope does not open: wrong key, altered or of another path');
 }
 
-const gcm = (iv: Uint8Array, additionalData: Bytes): { name: string; iv: Bytes; additionalData: Bytes } => ({
-  name: 'AES-GCM',
-  iv: iv as Bytes,
-  additionalData,
-});
+function heldKey(key: HeldKey, salt: Bytes, usage: 'encrypt' | 'decrypt'): Promise<HeldKey> {
+  const algorithm = { name: 'HKDF', hash: 'SHA-256', salt, info: NO_INFO };
+  return crypto.subtle.deriveKey(algorithm, key, { name: 'AES-GCM', length: 256 }, false, [usage]);
+}
 
-async function ownKey(key: EnvelopeKey, salt: Bytes, usage: 'encrypt' | 'decrypt'): Promise<HeldKey> {
-  if (typeof key !== 'function') {
-    const algorithm = { name: 'HKDF', hash: 'SHA-256', salt, info: NO_INFO };
-    return crypto.subtle.deriveKey(algorithm, key, { name: 'AES-GCM', length: 256 }, false, [usage]);
-  }
-  const bytes = await key(salt);
+/** Wipes the key after use. */
+async function withBytes<T>(key: Bytes | Promise<Bytes>, use: (key: Bytes) => T | Promise<T>): Promise<T> {
+  const bytes = await key;
   try {
-    return await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, [usage]);
+    return await use(bytes);
   } finally {
     bytes.fill(0);
   }

@@ -33,10 +33,3 @@ export async function hkdfOf(key: HeldKey, { salt = EMPTY, info, length }: HkdfP
   const algorithm = { name: 'HKDF', hash: 'SHA-256', salt, info: utf8(info) };
   return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, length * 8));
 }
-
-/** PBKDF2-HMAC-SHA256: 32 bytes. */
-export async function pbkdf2(password: Bytes, salt: Bytes, iterations: number): Promise<Bytes> {
-  const key = await crypto.subtle.importKey('raw', password, 'PBKDF2', false, ['deriveBits']);
-  const algorithm = { name: 'PBKDF2', hash: 'SHA-256', salt, iterations };
-  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, 256));
-}

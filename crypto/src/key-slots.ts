@@ -1,7 +1,7 @@
 import { type Bytes, fromBase64url, utf8 } from './bytes.js';
 import type { FixedRandomness } from './envelope.js';
 import { DecryptionError, KdfRefused } from './errors.js';
-import { DERIVATIONS, type Derivations, type Hkdf } from './derivations.js';
+import { PRIMITIVES, type Primitives } from './primitives.js';
 import {
   checkPasswordKdf,
   derivePasswordKek,
@@ -47,13 +47,7 @@ export async function makePasswordSlot(
 ): Promise<SealedSlot> {
   if (password === '') throw new RangeError('the password must not be empty');
   checkInput(place, masterKey, 'the master key');
-  const wrappedKey = await wrap(
-    await derivePasswordKek(password, kdf),
-    place,
-    masterKey,
-    DERIVATIONS.hkdf,
-    fixed,
-  );
+  const wrappedKey = await wrap(await derivePasswordKek(password, kdf), place, masterKey, PRIMITIVES, fixed);
   return { kind: 'password', kdf: { ...kdf }, wrappedKey };
 }
 
@@ -66,11 +60,11 @@ export async function openPasswordSlot(
   place: SlotPlace,
   slot: StoredSlot,
   password: string,
-  { hkdf, argon2id }: Derivations = DERIVATIONS,
+  primitives: Primitives = PRIMITIVES,
 ): Promise<Bytes> {
   const wrapped = wrappedBytes(place, slot);
   if (password === '') throw new DecryptionError('no key slot opens with an empty password');
-  return unwrap(await derivePasswordKek(password, slot.kdf, argon2id), place, wrapped, hkdf);
+  return unwrap(await derivePasswordKek(password, slot.kdf, primitives), place, wrapped, primitives);
 }
 
 /** Makes a slot that opens with a recovery key. @throws RangeError unless both keys have 32 bytes, in a valid place */
@@ -81,12 +75,11 @@ export async function makeRecoverySlot(
   fixed?: FixedRandomness,
 ): Promise<SealedSlot> {
   checkInput(place, masterKey, 'the master key');
-  const { hkdf } = DERIVATIONS;
-  const kek = await randomSecretKek(place, recoveryKey, 'recovery', hkdf);
+  const kek = await randomSecretKek(place, recoveryKey, 'recovery', PRIMITIVES);
   return {
     kind: 'recovery',
     kdf: { name: HKDF },
-    wrappedKey: await wrap(kek, place, masterKey, hkdf, fixed),
+    wrappedKey: await wrap(kek, place, masterKey, PRIMITIVES, fixed),
   };
 }
 
@@ -98,11 +91,16 @@ export async function openRecoverySlot(
   place: SlotPlace,
   slot: StoredSlot,
   recoveryKey: Uint8Array,
-  { hkdf }: Pick<Derivations, 'hkdf'> = DERIVATIONS,
+  primitives: Pick<Primitives, 'hkdf' | 'aead'> = PRIMITIVES,
 ): Promise<Bytes> {
   const wrapped = wrappedBytes(place, slot);
   checkHkdf(slot.kdf, []);
-  return unwrap(await randomSecretKek(place, recoveryKey, 'recovery', hkdf), place, wrapped, hkdf);
+  return unwrap(
+    await randomSecretKek(place, recoveryKey, 'recovery', primitives),
+    place,
+    wrapped,
+    primitives,
+  );
 }
 
 /**
@@ -119,9 +117,8 @@ export async function makePasskeySlot(
   checkInput(place, masterKey, 'the master key');
   const kdf = { name: HKDF, credentialId, prfSalt };
   passkeyOf(kdf);
-  const { hkdf } = DERIVATIONS;
-  const kek = await randomSecretKek(place, prfOutput, 'passkey', hkdf);
-  return { kind: 'passkey', kdf, wrappedKey: await wrap(kek, place, masterKey, hkdf, fixed) };
+  const kek = await randomSecretKek(place, prfOutput, 'passkey', PRIMITIVES);
+  return { kind: 'passkey', kdf, wrappedKey: await wrap(kek, place, masterKey, PRIMITIVES, fixed) };
 }
 
 /**
@@ -135,8 +132,7 @@ export async function openPasskeySlot(
 ): Promise<Bytes> {
   const wrapped = wrappedBytes(place, slot);
   passkeyOf(slot.kdf);
-  const { hkdf } = DERIVATIONS;
-  return unwrap(await randomSecretKek(place, prfOutput, 'passkey', hkdf), place, wrapped, hkdf);
+  return unwrap(await randomSecretKek(place, prfOutput, 'passkey', PRIMITIVES), place, wrapped, PRIMITIVES);
 }
 
 /**
@@ -178,7 +174,7 @@ async function randomSecretKek(
   place: SlotPlace,
   secret: Uint8Array,
   info: 'recovery' | 'passkey',
-  hkdf: Hkdf,
+  { hkdf }: Pick<Primitives, 'hkdf'>,
 ): Promise<Bytes> {
   checkInput(place, secret, info === 'recovery' ? 'the recovery key' : 'the PRF output');
   return hkdf(secret, { salt: utf8(place.workspaceId), info, length: 32 });

@@ -1,7 +1,6 @@
 import { type Bytes, fromHex, randomBytes, toHex, utf8 } from './bytes.js';
-import { type Argon2id, type Argon2idCost, DERIVATIONS } from './derivations.js';
+import { type Argon2idCost, PRIMITIVES, type Primitives } from './primitives.js';
 import { KdfRefused } from './errors.js';
-import { pbkdf2 } from './hash.js';
 
 /** `kdf` of a password slot. The salt is 32 bytes in lower-case hex. */
 export type PasswordKdf =
@@ -58,7 +57,7 @@ export function checkPasswordKdf(kdf: unknown): PasswordKdf {
 export async function derivePasswordKek(
   password: string,
   kdf: unknown,
-  argon2id: Argon2id = DERIVATIONS.argon2id,
+  { pbkdf2, argon2id }: Pick<Primitives, 'pbkdf2' | 'argon2id'> = PRIMITIVES,
 ): Promise<Bytes> {
   const checked = checkPasswordKdf(kdf);
   const bytes = utf8(password.normalize('NFKC'));

@@ -1,7 +1,7 @@
 import { type Bytes, fromHex, randomBytes, utf8 } from './bytes.js';
-import { DERIVATIONS, type Derivations } from './derivations.js';
+import { PRIMITIVES, type Primitives } from './primitives.js';
 import type { EnvelopeKey } from './envelope.js';
-import { contentHash, type HeldKey, hkdfKey, pbkdf2 } from './hash.js';
+import { contentHash, type HeldKey, hkdfKey } from './hash.js';
 
 /** How a master key is derived from a password, in a form that can be sent to a client. */
 export const MASTER_KEY_KDF = {
@@ -33,16 +33,25 @@ export const newMasterKey = (): Bytes => randomBytes(MASTER_KEY_BYTES);
  * @param encryptionSalt 32 bytes in hex, as stored in the workspace
  * @throws RangeError for another salt, before any work is done
  */
-export async function deriveMasterKey(password: string, encryptionSalt: string): Promise<Bytes> {
+export async function deriveMasterKey(
+  password: string,
+  encryptionSalt: string,
+  { pbkdf2 }: Pick<Primitives, 'pbkdf2'> = PRIMITIVES,
+): Promise<Bytes> {
   const salt = fromHex(encryptionSalt);
   if (salt.length !== 32) throw new RangeError('encryptionSalt must be 32 bytes in hex');
-  return pbkdf2(utf8(password.normalize('NFKC')), salt, MASTER_KEY_KDF.iterations);
+  const bytes = utf8(password.normalize('NFKC'));
+  try {
+    return await pbkdf2(bytes, salt, MASTER_KEY_KDF.iterations);
+  } finally {
+    bytes.fill(0);
+  }
 }
 
 /** The bytes of the five keys, which the caller wipes. @throws RangeError unless the master key has 32 bytes */
 export async function deriveSubkeys(
   masterKey: Uint8Array,
-  { hkdf }: Pick<Derivations, 'hkdf'> = DERIVATIONS,
+  { hkdf }: Pick<Primitives, 'hkdf'> = PRIMITIVES,
 ): Promise<Record<keyof VaultKeys, Bytes>> {
   checkMasterKey(masterKey);
   const [path, content, label, assetName, asset] = await Promise.all([
@@ -75,7 +84,7 @@ export async function deriveVaultKeys(masterKey: Uint8Array): Promise<VaultKeys>
 export async function verificationHash(
   masterKey: Uint8Array,
   verificationSalt: string,
-  { hkdf }: Pick<Derivations, 'hkdf'> = DERIVATIONS,
+  { hkdf }: Pick<Primitives, 'hkdf'> = PRIMITIVES,
 ): Promise<string> {
   const salt = fromHex(verificationSalt);
   checkMasterKey(masterKey);

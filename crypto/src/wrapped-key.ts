@@ -1,6 +1,5 @@
 import { isUuid } from './uuid.js';
 import { type Bytes, fromBase64, toBase64, utf8 } from './bytes.js';
-import type { Hkdf } from './derivations.js';
 import {
   ENVELOPE_OVERHEAD,
   type EnvelopeKey,
@@ -10,6 +9,9 @@ import {
   sealEnvelope,
 } from './envelope.js';
 import { DecryptionError } from './errors.js';
+import type { Primitives } from './primitives.js';
+
+type Sealing = Pick<Primitives, 'hkdf' | 'aead'>;
 
 /** The location of a slot: two UUIDs in lower case. A wrapped key opens only in its own slot. */
 export interface SlotPlace {
@@ -38,25 +40,29 @@ export async function wrap(
   kek: Bytes,
   place: SlotPlace,
   masterKey: Uint8Array,
-  hkdf: Hkdf,
+  primitives: Sealing,
   fixed?: FixedRandomness,
 ): Promise<string> {
   const seal = (key: EnvelopeKey): Promise<Bytes> =>
     sealEnvelope(key, masterKey, associatedWith(place), fixed);
-  return toBase64(await withSlotKey(kek, hkdf, seal));
+  return toBase64(await withSlotKey(kek, primitives, seal));
 }
 
 /** Wipes the KEK. @throws DecryptionError */
-export function unwrap(kek: Bytes, place: SlotPlace, wrapped: Bytes, hkdf: Hkdf): Promise<Bytes> {
-  return withSlotKey(kek, hkdf, (key) => openEnvelope(key, wrapped, associatedWith(place)));
+export function unwrap(kek: Bytes, place: SlotPlace, wrapped: Bytes, primitives: Sealing): Promise<Bytes> {
+  return withSlotKey(kek, primitives, (key) => openEnvelope(key, wrapped, associatedWith(place)));
 }
 
-async function withSlotKey<T>(kek: Bytes, hkdf: Hkdf, use: (key: EnvelopeKey) => Promise<T>): Promise<T> {
+async function withSlotKey<T>(
+  kek: Bytes,
+  primitives: Sealing,
+  use: (key: EnvelopeKey) => Promise<T>,
+): Promise<T> {
   const keys = [kek];
   try {
-    const key = await hkdf(kek, { info: 'key-slot', length: 32 });
+    const key = await primitives.hkdf(kek, { info: 'key-slot', length: 32 });
     keys.push(key);
-    return await use(envelopeKey(key, hkdf));
+    return await use(envelopeKey(key, primitives));
   } finally {
     for (const key of keys) key.fill(0);
   }

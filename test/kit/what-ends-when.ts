@@ -459,11 +459,12 @@ export function describeWhatEndsWhen(isAboutIdentity: boolean, whats: readonly s
   afterAll(close);
 
   describe(TABLE, () => {
-    const trials = tried.flatMap(([what = '', ...fates]) =>
+    const inOrder = whats.flatMap((what) => tried.filter(([name]) => name === what));
+    const trials = inOrder.flatMap(([what = '', ...fates]) =>
       (TRIALS[what] ?? []).map((trial, at) => [`${what} (${at + 1})`, fates, trial] as const),
     );
 
-    it.each(firstOf(1, trials))('holds for: %s', async (_, fates, { act, isAsked = false, ...has }) => {
+    it.each(firstOf(2, trials))('holds for: %s', async (_, fates, { act, isAsked = false, ...has }) => {
       const person = await personWith(has);
       await act(person);
       await everywhere();

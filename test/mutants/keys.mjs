@@ -58,7 +58,7 @@ export const KEY_MUTANTS = [
   {
     name: 'slot with another key opens',
     promise: 'The key from a slot is checked against the verification hash of the workspace.',
-    unit: 'slot-keys#opened',
+    unit: 'slot-keys#ifMasterKey',
     find: 'await isMasterKey(key)',
     replace: '(await isMasterKey(key)) || key.length === 32',
     tests: [[SESSIONS, 'does not open with a slot that holds another key']],

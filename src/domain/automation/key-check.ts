@@ -5,8 +5,8 @@ import { equalSecrets } from '../auth/index.js';
 import { BadRequest, Conflict, Forbidden } from '../../platform/http/index.js';
 import { RateLimiter } from '../../platform/limits/index.js';
 import { Workspaces } from '../workspaces/index.js';
-import { type LockedVault, SlotKeys } from './slot-keys.js';
-import { DERIVATIONS } from './wipeable-keys.js';
+import { ifMasterKey, type LockedVault, SlotKeys } from './slot-keys.js';
+import { PRIMITIVES } from './wipeable-keys.js';
 
 /** 32 bytes in canonical standard base64. */
 const KEY = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
@@ -64,7 +64,7 @@ export class KeyCheck {
     const { userId, name, encryptionSalt, ...check } = await this.workspaces.get(workspaceId);
     if (encryptionSalt === null) throw new Conflict('encryption is not set up');
     const isMasterKey = async (key: Uint8Array): Promise<boolean> => {
-      const proof = await verificationHash(key, check.verificationSalt ?? '', DERIVATIONS);
+      const proof = await verificationHash(key, check.verificationSalt ?? '', PRIMITIVES);
       return equalSecrets(proof, check.verificationHash ?? '');
     };
     return { workspaceId, userId, name, encryptionSalt, isMasterKey };
@@ -100,10 +100,10 @@ async function bytesOfRecoveryKey(text: string): Promise<Uint8Array> {
   }
 }
 
-async function checkedKey({ isMasterKey }: LockedVault, text: string): Promise<Uint8Array> {
-  const key = Buffer.alloc(32); // not Buffer.from, whose result may share its memory with other buffers
-  key.write(text, 'base64');
-  if (await isMasterKey(key)) return key;
-  key.fill(0);
-  throw new Forbidden('the key is wrong');
+async function checkedKey(vault: LockedVault, text: string): Promise<Uint8Array> {
+  const given = Buffer.alloc(32); // not Buffer.from, whose result may share its memory with other buffers
+  given.write(text, 'base64');
+  const key = await ifMasterKey(vault, given);
+  if (!key) throw new Forbidden('the key is wrong');
+  return key;
 }

@@ -13,7 +13,7 @@ import { Conflict, Forbidden, ServiceUnavailable } from '../../platform/http/ind
 import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
 import { HashingBusy, PasswordHasher } from '../auth/index.js';
 import { type KeySlot, KeySlots } from '../workspaces/key-slots/index.js';
-import { DERIVATIONS, hkdf } from './wipeable-keys.js';
+import { PRIMITIVES, hkdf } from './wipeable-keys.js';
 
 const BUSY = 'too many key sessions are being opened';
 const RETRY_AFTER_S = 5;
@@ -159,7 +159,7 @@ export class SlotKeys {
     if (recovery.length === 0) throw new Conflict('the workspace has no recovery key');
     for (const slot of recovery) {
       const open = (): Promise<Uint8Array> =>
-        openRecoverySlot(placeOf(vault, slot), slot, recoveryKey, DERIVATIONS);
+        openRecoverySlot(placeOf(vault, slot), slot, recoveryKey, PRIMITIVES);
       const key = await opened(vault, open);
       if (key) return key;
     }
@@ -173,7 +173,7 @@ export class SlotKeys {
   ): Promise<Uint8Array | undefined> {
     for (const { slot, kdf } of tried) {
       const open = (): Promise<Uint8Array> =>
-        openPasswordSlot(placeOf(vault, slot), slot, password, DERIVATIONS);
+        openPasswordSlot(placeOf(vault, slot), slot, password, PRIMITIVES);
       const key = await opened(vault, () => this.derivations.run(vault.userId, kdf.name, open));
       if (key) return key;
     }
@@ -181,24 +181,33 @@ export class SlotKeys {
   }
 
   private derived(vault: LockedVault, password: string): Promise<Uint8Array | undefined> {
-    const derive = (): Promise<Uint8Array> => deriveMasterKey(password, vault.encryptionSalt);
+    const derive = (): Promise<Uint8Array> => deriveMasterKey(password, vault.encryptionSalt, PRIMITIVES);
     return opened(vault, () => this.derivations.run(vault.userId, 'pbkdf2-sha256', derive));
   }
 }
 
 /** Undefined when the slot does not open, or holds another key than the vault's master key. */
-async function opened(
-  { isMasterKey }: LockedVault,
-  open: () => Promise<Uint8Array>,
-): Promise<Uint8Array | undefined> {
+async function opened(vault: LockedVault, open: () => Promise<Uint8Array>): Promise<Uint8Array | undefined> {
   try {
-    const key = await open();
-    if (await isMasterKey(key)) return key;
-    key.fill(0);
+    return await ifMasterKey(vault, await open());
   } catch (error) {
-    if (!(error instanceof DecryptionError || error instanceof KdfRefused)) throw error;
+    if (error instanceof DecryptionError || error instanceof KdfRefused) return undefined;
+    throw error;
   }
-  return undefined;
+}
+
+/** The key, or undefined when it is not the vault's master key; then it is wiped. */
+export async function ifMasterKey(
+  { isMasterKey }: LockedVault,
+  key: Uint8Array,
+): Promise<Uint8Array | undefined> {
+  let isRight = false;
+  try {
+    isRight = await isMasterKey(key);
+  } finally {
+    if (!isRight) key.fill(0);
+  }
+  return isRight ? key : undefined;
 }
 
 const placeOf = ({ workspaceId }: LockedVault, { id }: KeySlot): { workspaceId: string; slotId: string } => ({

@@ -1,7 +1,9 @@
-import { createHmac } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, pbkdf2 } from 'node:crypto';
+import { promisify } from 'node:util';
 import {
+  type Aead,
   type Bytes,
-  type Derivations,
+  type Primitives,
   deriveSubkeys,
   type EnvelopeKey,
   envelopeKey,
@@ -36,8 +38,45 @@ function hmac(key: Uint8Array, ...parts: Uint8Array[]): Buffer {
   return code.digest();
 }
 
-/** How the service derives keys: off the event loop where that takes long, and without a copy that it cannot wipe. */
-export const DERIVATIONS: Derivations = { hkdf, argon2id: deriveArgon2id };
+const TAG_BYTES = 16;
+
+/** Keeps no copy of the key once it returns, and needs no thread: those of the pool may be busy with passwords for a second. */
+const aead: Aead = {
+  seal(key, { nonce, associated }, plaintext) {
+    const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(associated);
+    const ciphertext = cipher.update(plaintext);
+    cipher.final();
+    const sealed = unmoved(ciphertext.length + TAG_BYTES);
+    sealed.set(ciphertext);
+    sealed.set(cipher.getAuthTag(), ciphertext.length);
+    return sealed;
+  },
+  open(key, { nonce, associated }, sealed) {
+    const at = sealed.length - TAG_BYTES;
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+      .setAAD(associated)
+      .setAuthTag(sealed.subarray(at));
+    const plaintext = decipher.update(sealed.subarray(0, at)) as Bytes;
+    try {
+      decipher.final();
+    } catch {
+      plaintext.fill(0);
+      return undefined;
+    }
+    return plaintext;
+  },
+};
+
+const pbkdf2Of = promisify(pbkdf2);
+
+/** The service's own: off the event loop where they take long, and without copies of keys that it cannot wipe. */
+export const PRIMITIVES: Primitives = {
+  hkdf,
+  argon2id: deriveArgon2id,
+  pbkdf2: async (password, salt, iterations) =>
+    (await pbkdf2Of(password, salt, iterations, 32, 'sha256')) as Bytes,
+  aead,
+};
 
 type KeyBytes = Readonly<Record<keyof VaultKeys, Bytes>>;
 
@@ -49,7 +88,7 @@ export class WipeableKeys implements VaultKeys<EnvelopeKey> {
 
   /** Leaves the master key to the caller. @throws RangeError unless it has 32 bytes */
   static async of(masterKey: Uint8Array): Promise<WipeableKeys> {
-    return new WipeableKeys(await deriveSubkeys(masterKey, DERIVATIONS));
+    return new WipeableKeys(await deriveSubkeys(masterKey, PRIMITIVES));
   }
 
   get path(): Bytes {
@@ -57,11 +96,11 @@ export class WipeableKeys implements VaultKeys<EnvelopeKey> {
   }
 
   get content(): EnvelopeKey {
-    return envelopeKey(this.live.content, hkdf);
+    return envelopeKey(this.live.content, PRIMITIVES);
   }
 
   get label(): EnvelopeKey {
-    return envelopeKey(this.live.label, hkdf);
+    return envelopeKey(this.live.label, PRIMITIVES);
   }
 
   get assetName(): Bytes {
@@ -69,7 +108,7 @@ export class WipeableKeys implements VaultKeys<EnvelopeKey> {
   }
 
   get asset(): EnvelopeKey {
-    return envelopeKey(this.live.asset, hkdf);
+    return envelopeKey(this.live.asset, PRIMITIVES);
   }
 
   /** Must be wiped by itself. */

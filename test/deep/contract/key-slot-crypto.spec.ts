@@ -28,7 +28,7 @@ import {
   toHex,
 } from '../../../crypto/src/index.js';
 import { argon2idOfNode, argon2idOfWasm } from '../../../src/domain/automation/argon2id.js';
-import { DERIVATIONS } from '../../../src/domain/automation/wipeable-keys.js';
+import { PRIMITIVES } from '../../../src/domain/automation/wipeable-keys.js';
 
 interface StoredVector {
   note: string;
@@ -79,7 +79,7 @@ const [firstPassword, firstRecovery, firstPasskey] = [
 /** The two sets of derivations: the default, and the one that the service passes in. */
 const WAYS = [
   { way: 'by WebCrypto and hash-wasm', by: undefined },
-  { way: 'by the service', by: DERIVATIONS },
+  { way: 'by the service', by: PRIMITIVES },
 ];
 
 /** Resources of Node.js that mean a derivation off the event loop. */
@@ -332,9 +332,11 @@ describe('properties that vectors cannot show', () => {
       derived.push(key);
       return key;
     };
-    const by: typeof DERIVATIONS = {
-      hkdf: async (key, parameters) => kept(await DERIVATIONS.hkdf(key, parameters)),
-      argon2id: async (input) => kept(await DERIVATIONS.argon2id(input)),
+    const by: typeof PRIMITIVES = {
+      hkdf: async (key, parameters) => kept(await PRIMITIVES.hkdf(key, parameters)),
+      pbkdf2: async (...input) => kept(await PRIMITIVES.pbkdf2(...input)),
+      argon2id: async (input) => kept(await PRIMITIVES.argon2id(input)),
+      aead: PRIMITIVES.aead,
     };
     const argon2idSlot = vectors.passwordSlots.find(({ kdf }) => kdf.name === 'argon2id')!;
     await openPasswordSlot(argon2idSlot, argon2idSlot, argon2idSlot.password, by);

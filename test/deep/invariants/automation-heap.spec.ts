@@ -43,7 +43,10 @@ describe('the memory of the service', () => {
   it('holds no key soon after a request, not even in memory that awaits collection', async () => {
     const session = await vault.withNewSession();
     await workWith(session);
+    const path = session.encryptedPath(`${TEXT.path}/note.md`);
+    const envelope = (await session.workspace.get(path).expect(200)).body as Buffer;
     const keys = {
+      ofEnvelope: Buffer.from(hkdfSync('sha256', session.subkeys.content, envelope.subarray(1, 33), '', 32)),
       master: session.masterKey,
       content: Buffer.from(session.subkeys.content),
       path: Buffer.from(session.subkeys.path.subarray(0, 32)),

@@ -192,6 +192,12 @@ async function expectEmptied(workspaceId: string): Promise<void> {
   });
 }
 
+/** The mode applies when the service has read it. */
+async function setReadOnly(killSwitch: KillSwitch): Promise<void> {
+  await killSwitch.set('read-only');
+  await eventually(() => expect(killSwitch.mode).toBe('read-only'));
+}
+
 describe('between two groups of one batch', () => {
   const REST = times(COMMIT_UPLOADS, (i) => upload(`rest${i}`, `${i}`));
 
@@ -223,7 +229,7 @@ describe('between two groups of one batch', () => {
       402,
       ({ owner }) => second.app.get(Subscriptions).grant(owner.id, 'cancelled', null),
     ],
-    ['the kill switch', 503, () => first.app.get(KillSwitch).set('read-only')],
+    ['the kill switch', 503, () => setReadOnly(first.app.get(KillSwitch))],
     ['the deletion of the workspace', 404, ({ notes, owner }) => owner.at(second.url).delete(notes.path)],
   ])('%s ends it', async (what, status, happen) => {
     const one = await withToken();

@@ -5,14 +5,14 @@ describe(TABLE, () => {
 });
 
 describeWhatEndsWhen(false, [
+  'other sign-ins ended',
+  'access token revoked',
   'provider linked to an account whose address was proven',
   'provider disconnected',
   'second factor or passkey added',
   'second factor removed by its owner',
   'second factor and passkeys reset by the operator',
-  'other sign-ins ended',
   'signed out',
-  'access token revoked',
   'account suspended',
   'account deleted',
   'backup restored',
