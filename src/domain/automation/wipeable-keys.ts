@@ -73,8 +73,7 @@ const pbkdf2Of = promisify(pbkdf2);
 export const PRIMITIVES: Primitives = {
   hkdf,
   argon2id: deriveArgon2id,
-  pbkdf2: async (password, salt, iterations) =>
-    (await pbkdf2Of(password, salt, iterations, 32, 'sha256')) as Bytes,
+  pbkdf2: (password, salt, iterations) => pbkdf2Of(password, salt, iterations, 32, 'sha256'),
   aead,
 };
 
