@@ -24,7 +24,7 @@ export interface HkdfParameters {
   /** Default: empty */
   readonly salt?: Bytes;
   readonly info: string;
-  /** Of the result, in bytes */
+  /** Length of the result in bytes */
   readonly length: 32 | 64;
 }
 

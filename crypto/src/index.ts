@@ -22,7 +22,7 @@ export {
   encryptContent,
   encryptLabel,
 } from './contents.js';
-export type { Aead, Argon2id, Argon2idCost, Argon2idInput, Hkdf, Primitives } from './primitives.js';
+export type { Aead, AeadBox, Argon2id, Argon2idCost, Argon2idInput, Hkdf, Primitives } from './primitives.js';
 export {
   ENVELOPE_FORM,
   ENVELOPE_OVERHEAD,

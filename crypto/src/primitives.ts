@@ -30,7 +30,7 @@ export interface Aead {
   open(key: Bytes, box: AeadBox, sealed: Uint8Array): Bytes | undefined | Promise<Bytes | undefined>;
 }
 
-/** What a sealed text is bound to, besides its key. */
+/** The nonce and the associated data of a sealed text. */
 export interface AeadBox {
   readonly nonce: Uint8Array;
   readonly associated: Uint8Array;

@@ -194,7 +194,7 @@ async function endSurplus(tx: Tx, { id, userId }: KeySession): Promise<string[]>
 
 /** @throws KeySessionRequired for a row that was altered or swapped with another */
 async function keysIn({ wrappedKey }: SessionRow, token: string, binding: Binding): Promise<WipeableKeys> {
-  let key: Buffer;
+  let key: Uint8Array;
   try {
     key = unwrapKey(token, binding, wrappedKey);
   } catch {

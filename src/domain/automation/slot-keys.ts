@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   checkPasswordKdf,
   DecryptionError,
@@ -13,7 +13,7 @@ import { Conflict, Forbidden, ServiceUnavailable } from '../../platform/http/ind
 import { type FairSemaphore, Queues } from '../../platform/limits/index.js';
 import { HashingBusy, PasswordHasher } from '../auth/index.js';
 import { type KeySlot, KeySlots } from '../workspaces/key-slots/index.js';
-import { PRIMITIVES, hkdf } from './wipeable-keys.js';
+import { aead, hkdf, PRIMITIVES } from './wipeable-keys.js';
 
 const BUSY = 'too many key sessions are being opened';
 const RETRY_AFTER_S = 5;
@@ -219,7 +219,6 @@ const placeOf = ({ workspaceId }: LockedVault, { id }: KeySlot): { workspaceId: 
 const TOKEN = /^ks_[A-Za-z0-9_-]{43}$/;
 
 const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 
 /** The identity that a wrapped key is bound to: copied into another row, it does not unwrap. */
 export interface Binding {
@@ -244,26 +243,17 @@ export function hashToken(token: string): Buffer {
 /** Wraps the key with a key derived from the token only. The result is nonce, ciphertext, tag. */
 export function wrapKey(token: string, binding: Binding, key: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
-  return withWrappingKey(token, (wrappingKey) => {
-    const cipher = createCipheriv('aes-256-gcm', wrappingKey, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(associated(binding));
-    const sealed = cipher.update(key);
-    cipher.final();
-    return Buffer.concat([nonce, sealed, cipher.getAuthTag()]);
-  });
+  const box = { nonce, associated: associated(binding) };
+  return Buffer.concat([nonce, withWrappingKey(token, (wrappingKey) => aead.seal(wrappingKey, box, key))]);
 }
 
 /** @throws Error when the key was wrapped with another token or binding, or was altered */
-export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Buffer {
-  return withWrappingKey(token, (wrappingKey) => {
-    const nonce = wrapped.subarray(0, NONCE_BYTES);
-    const cipher = createDecipheriv('aes-256-gcm', wrappingKey, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(associated(binding));
-    cipher.setAuthTag(wrapped.subarray(-TAG_BYTES));
-    const key = cipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES));
-    cipher.final(); // verifies the tag: return nothing before this
-    return key;
-  });
+export function unwrapKey(token: string, binding: Binding, wrapped: Buffer): Uint8Array {
+  const box = { nonce: wrapped.subarray(0, NONCE_BYTES), associated: associated(binding) };
+  const sealed = wrapped.subarray(NONCE_BYTES);
+  const key = withWrappingKey(token, (wrappingKey) => aead.open(wrappingKey, box, sealed));
+  if (!key) throw new Error('the key does not unwrap');
+  return key;
 }
 
 function withWrappingKey<T>(token: string, use: (wrappingKey: Uint8Array) => T): T {

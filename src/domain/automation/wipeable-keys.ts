@@ -2,9 +2,11 @@ import { createCipheriv, createDecipheriv, createHmac, pbkdf2 } from 'node:crypt
 import { promisify } from 'node:util';
 import {
   type Aead,
+  type AeadBox,
   type Bytes,
   type Primitives,
   deriveSubkeys,
+  ENVELOPE_FORM,
   type EnvelopeKey,
   envelopeKey,
   type HkdfParameters,
@@ -38,11 +40,11 @@ function hmac(key: Uint8Array, ...parts: Uint8Array[]): Buffer {
   return code.digest();
 }
 
-const TAG_BYTES = 16;
+const TAG_BYTES = ENVELOPE_FORM.tagBytes;
 
 /** Keeps no copy of the key once it returns, and needs no thread: those of the pool may be busy with passwords for a second. */
-const aead: Aead = {
-  seal(key, { nonce, associated }, plaintext) {
+export const aead = {
+  seal(key: Uint8Array, { nonce, associated }: AeadBox, plaintext: Uint8Array): Bytes {
     const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(associated);
     const ciphertext = cipher.update(plaintext);
     cipher.final();
@@ -51,7 +53,7 @@ const aead: Aead = {
     sealed.set(cipher.getAuthTag(), ciphertext.length);
     return sealed;
   },
-  open(key, { nonce, associated }, sealed) {
+  open(key: Uint8Array, { nonce, associated }: AeadBox, sealed: Uint8Array): Bytes | undefined {
     const at = sealed.length - TAG_BYTES;
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
       .setAAD(associated)
@@ -65,7 +67,7 @@ const aead: Aead = {
     }
     return plaintext;
   },
-};
+} satisfies Aead;
 
 const pbkdf2Of = promisify(pbkdf2);
 
