@@ -6,6 +6,7 @@ import { BackupDirectory, BackupPlaces } from '../../src/operations/backup/index
 import { adminReport } from './admin.js';
 import { createDatabase, startService, type TestService } from './index.js';
 import type { ProcessEnv } from './process.js';
+import { useInTests } from './use-in-tests.js';
 
 const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 export const PARTIAL = 'partial-2026-01-01T040000.000Z';
@@ -39,11 +40,7 @@ export async function asEarlier(place: string, name: string): Promise<string | u
 
 /** Call outside of all tests. Two services with databases of their own. */
 export function useTwoServices(): BackupPlacesOfTwo {
-  const two = new BackupPlacesOfTwo();
-  beforeAll(() => two.open());
-  afterAll(() => two.close());
-  beforeEach(() => two.beginTest());
-  return two;
+  return useInTests(new BackupPlacesOfTwo());
 }
 
 export class BackupPlacesOfTwo {

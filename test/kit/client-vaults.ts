@@ -9,6 +9,7 @@ import type { HttpOptions } from '../../client/src/core/http/index.js';
 import { Vault, WrongSecret } from '../../client/src/core/vault/index.js';
 import { FaultProxy } from './fault-proxy.js';
 import { startService, type TestService, type TestUser } from './index.js';
+import { useInTests } from './use-in-tests.js';
 
 export const PASSWORD = 'the password of the vault';
 export const NEW_PASSWORD = 'another password of the vault';
@@ -23,11 +24,7 @@ export const kinds = async (vault: Vault): Promise<string[]> => (await vault.slo
 
 /** Call outside of all tests. A service behind a proxy, and a session of one user. */
 export function useClientVaults(): ClientVaults {
-  const vaults = new ClientVaults();
-  beforeAll(() => vaults.open());
-  afterAll(() => vaults.close());
-  beforeEach(() => vaults.beginTest());
-  return vaults;
+  return useInTests(new ClientVaults());
 }
 
 export class ClientVaults {

@@ -11,7 +11,7 @@ import { ROOT } from './deployment.js';
 const DIST = process.env['DIST_ROOT'] ?? join(ROOT, 'dist');
 export const MODULES = join(ROOT, 'node_modules');
 const DATABASE = 'src/platform/database/embedded';
-/** What the database imports from the configuration; the rest would load half of the libraries. */
+/** The parts of the configuration that the database imports: all of it would load half of the libraries. */
 const CONFIGURATION = ['operator-error', 'data-dir-files'];
 const FIXTURE = join(ROOT, 'test/kit/embedded-service.mjs');
 export const IS_ROOT = process.geteuid?.() === 0;

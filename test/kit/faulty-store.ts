@@ -6,6 +6,7 @@ import { type Fault, FaultProxy, type Weather } from './fault-proxy.js';
 import { startService, type TestService, type TestWorkspace } from './index.js';
 import { startS3 } from './s3.js';
 import { TestBucket } from './stored-blobs.js';
+import { useInTests } from './use-in-tests.js';
 
 const MIB = 1024 * 1024;
 const HOUR = 60 * 60_000;
@@ -41,11 +42,7 @@ function later({ clock }: TestService): Date {
 
 /** Call outside of all tests. A service whose requests to S3 go through a proxy that can fail. */
 export function useFaultyStore(): FaultyStore {
-  const store = new FaultyStore();
-  beforeAll(() => store.open());
-  afterAll(() => store.close());
-  afterEach(() => store.endTest());
-  return store;
+  return useInTests(new FaultyStore());
 }
 
 export class FaultyStore {

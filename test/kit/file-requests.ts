@@ -1,6 +1,7 @@
 import { eventually } from './eventually.js';
 import { footprint } from './footprint.js';
 import { startService, type TestService, type TestWorkspace } from './index.js';
+import { useInTests } from './use-in-tests.js';
 
 export const KIB = 1024;
 export const MIB = 1024 * KIB;
@@ -14,10 +15,7 @@ export function expectFlat(answer: { status: number; body: unknown }, status: nu
 
 /** Call outside of all tests. A service with a small MAX_FILE_BYTES. */
 export function useFileRequests(): FileRequests {
-  const requests = new FileRequests();
-  beforeAll(() => requests.open());
-  afterAll(() => requests.close());
-  return requests;
+  return useInTests(new FileRequests());
 }
 
 export class FileRequests {

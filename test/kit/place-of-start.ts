@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, startService, type TestDatabase } from './index.js';
 import type { ProcessEnv } from './process.js';
+import { useInTests } from './use-in-tests.js';
 
 /** Only this sentence, and exit code 1. */
 export const refusal = (sentence: string | RegExp): object => ({
@@ -18,10 +19,7 @@ export async function startHere(env: ProcessEnv): Promise<void> {
 
 /** Call outside of all tests: a database for all of them, and a directory that is no DATA_DIR yet. */
 export function usePlace(): Place {
-  const place = new Place();
-  beforeAll(() => place.open());
-  afterAll(() => place.close());
-  return place;
+  return useInTests(new Place());
 }
 
 export class Place {

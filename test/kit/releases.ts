@@ -11,6 +11,7 @@ import { automationPath } from './automation.js';
 import { HEAP_FLAGS, ROOT } from './deployment.js';
 import { sha256, TestUser, TestWorkspace } from './index.js';
 import { ADMIN, environment, type ProcessEnv, SERVICE, startProcess } from './process.js';
+import { useInTests } from './use-in-tests.js';
 
 export const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 export const MODULES = join(ROOT, 'node_modules');
@@ -147,10 +148,7 @@ export async function expectSameContent(before: string, after: string): Promise<
 
 /** Call outside of all tests. Releases with a PostgreSQL of their own. */
 export function useReleases(): Releases {
-  const releases = new Releases();
-  beforeAll(() => releases.open());
-  afterAll(() => releases.close());
-  return releases;
+  return useInTests(new Releases());
 }
 
 export class Releases {

@@ -5,7 +5,7 @@ const isQuick = process.env['TEST_SUITE'] === 'quick';
 /** How often a test tries: a few times in `npm test`, many times in `npm run test:deep`. */
 export const rounds = (quick: number, deep: number): number => (isQuick ? quick : deep);
 
-/** Of similar cases, `npm test` runs the first ones. */
+/** Limits similar cases to the first ones in `npm test`. */
 export const firstOf = <T>(count: number, cases: readonly T[]): readonly T[] =>
   isQuick ? cases.slice(0, count) : cases;
 

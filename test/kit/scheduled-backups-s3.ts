@@ -13,6 +13,7 @@ import { FaultProxy } from './fault-proxy.js';
 import { startService, type TestService } from './index.js';
 import { enterEnvironment, type ProcessEnv } from './process.js';
 import { startS3, type TestS3 } from './s3.js';
+import { useInTests } from './use-in-tests.js';
 
 export const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
 export const OLD = ['scheduled-2026-01-01T040000.000Z', 'scheduled-2026-01-02T040000.000Z'] as const;
@@ -25,12 +26,7 @@ const patience = PATIENCE.ms;
 
 /** Call outside of all tests. A service with scheduled backups in S3, which it reaches through a proxy. */
 export function useBackupsInS3(): BackupsInS3 {
-  const scheduled = new BackupsInS3();
-  beforeAll(() => scheduled.open());
-  afterAll(() => scheduled.close());
-  beforeEach(() => scheduled.beginTest());
-  afterEach(() => scheduled.endTest());
-  return scheduled;
+  return useInTests(new BackupsInS3());
 }
 
 export class BackupsInS3 {

@@ -8,6 +8,7 @@ import { type JobRun, JobRuns } from '../../src/platform/jobs/index.js';
 import { adminReport } from './admin.js';
 import { startService, type TestService, type TestWorkspace } from './index.js';
 import { enterEnvironment, type ProcessEnv } from './process.js';
+import { useInTests } from './use-in-tests.js';
 
 export const DAY = 24 * 60 * 60_000;
 export const SETTINGS = { INLINE_BLOB_BYTES: '1024', AUTH_SECRET: 'the same for whatever restores it' };
@@ -16,11 +17,7 @@ export const schedule = ({ app }: TestService): BackupSchedule => app.get(Backup
 
 /** Call outside of all tests. Two services on one database with scheduled backups. */
 export function useScheduledBackups(): ScheduledBackups {
-  const scheduled = new ScheduledBackups();
-  beforeAll(() => scheduled.open());
-  afterAll(() => scheduled.close());
-  beforeEach(() => scheduled.beginTest());
-  return scheduled;
+  return useInTests(new ScheduledBackups());
 }
 
 export class ScheduledBackups {

@@ -4,6 +4,7 @@ import { BASE_URL, startService, type TestService } from './index.js';
 import { shareGreater } from './rank-test.js';
 import { TestSmtp } from './smtp.js';
 import { formOf, Visitor } from './visitor.js';
+import { useInTests } from './use-in-tests.js';
 
 export const PASSWORD = 'correct horse battery staple';
 const HOUR_MS = 60 * 60_000;
@@ -82,10 +83,7 @@ export const LONGEST_MS = 20 * 60_000;
 
 /** Call outside of all tests. A service with accounts, half of whose addresses are asked about. */
 export function useTimedAnswers(): TimedAnswers {
-  const timed = new TimedAnswers();
-  beforeAll(() => timed.open());
-  afterAll(() => timed.close());
-  return timed;
+  return useInTests(new TimedAnswers());
 }
 
 export class TimedAnswers {

@@ -7,6 +7,7 @@ import { KeySlots } from '../../client/src/core/vault/key-slots.js';
 import { unlock, type Unlocked } from '../../client/src/core/vault/unlock.js';
 import { ROOT } from './deployment.js';
 import { startService, type TestService, type TestUser } from './index.js';
+import { useInTests } from './use-in-tests.js';
 
 const COMMAND = join(ROOT, 'dist', 'examples', 'vault', 'main.js');
 export const PASSWORD = 'the password of the vault';
@@ -20,10 +21,7 @@ interface Run {
 
 /** Call outside of all tests: a service for all of them, and the command `vault` as a process. */
 export function useVaultCommand(): VaultCommand {
-  const command = new VaultCommand();
-  beforeAll(() => command.open());
-  afterAll(() => command.close());
-  return command;
+  return useInTests(new VaultCommand());
 }
 
 export class VaultCommand {

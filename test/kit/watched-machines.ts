@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Machine, type Watch, type WatchEvent } from './command-line.js';
-import { startService, type TestService, type TestUser } from './index.js';
+import { Machines } from './cli-machines.js';
+import type { Machine, Watch, WatchEvent } from './command-line.js';
+import { startService } from './index.js';
+import { useInTests } from './use-in-tests.js';
 
-const PASSWORD = 'the vault password';
 export const running = new Set<Watch>();
 
 /** Starts `watch` and waits for its live connection. */
@@ -26,46 +24,17 @@ export const carried =
     event === 'synced' && facts[direction]?.includes(path) === true;
 
 /** Call outside of all tests. Machines that `watch`, each test with a user of its own. No step sleeps: each waits for a JSON line or files. */
-export function useWatchedMachines(): WatchedMachines {
-  const machines = new WatchedMachines();
-  beforeAll(() => machines.open());
-  afterAll(() => machines.close());
-  beforeEach(() => machines.beginTest());
-  afterEach(() => machines.endTest());
-  return machines;
-}
+export const useWatchedMachines = (): WatchedMachines => useInTests(new WatchedMachines());
 
-export class WatchedMachines {
-  service!: TestService;
-  user!: TestUser;
-  home!: string;
-  users = 0;
-
-  readonly open = async () => {
+export class WatchedMachines extends Machines {
+  /** At the base URL of all tests, so that another instance can take its users over. */
+  override async open(): Promise<void> {
     this.service = await startService();
-  };
+  }
 
-  readonly close = () => this.service.close();
-
-  readonly beginTest = async () => {
-    this.home = mkdtempSync(join(tmpdir(), 'watch-'));
-    this.user = await this.service.user(`watcher${++this.users}`);
-  };
-
-  readonly endTest = async () => {
+  override async endTest(): Promise<void> {
     for (const each of running) await each.end('SIGKILL');
     running.clear();
-    rmSync(this.home, { recursive: true, force: true });
-  };
-
-  /** Two machines on one new workspace. */
-  async pair(url = this.service.url): Promise<{ one: Machine; two: Machine }> {
-    const env = { SYNC_URL: url, ACCESS_TOKEN: this.user.token, VAULT_PASSWORD: PASSWORD };
-    const [one, two] = [new Machine(join(this.home, 'one'), env), new Machine(join(this.home, 'two'), env)];
-    const made = await one.json(['init', one.folder, '--new', 'Notes', '--device', 'one']);
-    const workspace = String(made['workspace']);
-    const opened = await two.json(['init', two.folder, '--workspace', workspace, '--device', 'two']);
-    expect([made.code, opened.code]).toEqual([0, 0]);
-    return { one, two };
+    await super.endTest();
   }
 }

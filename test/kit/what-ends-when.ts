@@ -442,7 +442,7 @@ export function expectTrialsOfAll(): void {
   expect(cellsOf(head)).toHaveLength(TRIES.length + 1);
 }
 
-/** Of the rows of the table, those about the password or the address of an account. */
+/** Whether a row of the table is about the password or the address of an account. */
 const changesIdentity = (what: string): boolean =>
   /^(?:password|address|first proof|email address)/.test(what);
 

@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { settle, useMachineWithHistory } from '../../kit/history-machines.js';
+import { settle } from '../../kit/cli-machines.js';
+import { useMachineWithHistory } from '../../kit/history-machines.js';
 
 const history = useMachineWithHistory();
 

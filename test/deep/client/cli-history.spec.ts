@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { settle, useMachineWithHistory } from '../../kit/history-machines.js';
+import { settle } from '../../kit/cli-machines.js';
+import { useMachineWithHistory } from '../../kit/history-machines.js';
 
 const history = useMachineWithHistory();
 

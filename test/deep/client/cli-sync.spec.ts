@@ -93,7 +93,7 @@ describe('sync', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/lots is not a size/)]);
   });
 
-  it('accepts limits in bytes per second, and refuses one that is no size', async () => {
+  it('accepts limits in bytes per second, and refuses one that is not a size', async () => {
     const { one } = await machines.pair();
     one.write('large.bin', 'x'.repeat(150_000));
     expect(await one.run(['sync', one.folder, '--limit-up', '500kB'])).toMatchObject({ code: 0 });

@@ -36,7 +36,7 @@ describe('watch', () => {
   it('waits for a stopped service, and then uploads what was edited meanwhile', async () => {
     const port = await freePort();
     const first = await startService({ beside: machines.service, port, env: { BASE_URL } });
-    const { one, two } = await machines.pair(first.url);
+    const { one, two } = await machines.pair({ SYNC_URL: first.url });
     const [mine, theirs] = [await watching(one), await watching(two)];
     await first.close();
     await mine.until(({ event }) => event === 'disconnected');

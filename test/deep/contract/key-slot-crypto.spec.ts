@@ -93,7 +93,7 @@ const counter = createHook({
 beforeAll(() => void counter.enable());
 afterAll(() => void counter.disable());
 
-/** What each derivation from a password uses that `work` begins. One by WebAssembly may be in the list more than once. */
+/** The algorithm of each derivation that `work` begins. A derivation by WebAssembly may be listed more than once. */
 async function derivationsOf(work: () => unknown): Promise<string[]> {
   const argon2 = jest.spyOn(WebAssembly, 'instantiate');
   try {
